@@ -6,7 +6,11 @@ import { consoleAssetsForEsbuild } from './packages/console/build/plugins.mjs'
 const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string }
 const isCore = name === '@modelgate/core'
 /** Sub-paths of core's package, with their sources. */
-const coreSubPaths = { adapter: 'src/gateway/adapter.ts', catalog: 'src/upstreams/catalog.ts' }
+const coreSubPaths = {
+  adapter: 'src/gateway/adapter.ts',
+  catalog: 'src/upstreams/catalog.ts',
+  health: 'src/gateway/health-routes.ts',
+}
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */
 const anywhere = new Set(['@modelgate/core', '@modelgate/hono', '@modelgate/otel', '@modelgate/console'])
@@ -50,6 +54,8 @@ const entries = {
   node: 'src/node.ts',
   'google-auth-stub': 'src/upstreams/google-auth-stub.ts',
   adapter: 'src/adapter.ts',
+  prometheus: 'src/prometheus.ts',
+  logs: 'src/logs/index.ts',
   ...(isCore ? coreSubPaths : {}),
 }
 

@@ -60,7 +60,7 @@ describe.each(starts)('examples/%s', (_, start) => {
     expect(streamed.headers.get('content-type')).toContain('text/event-stream')
     expect(await streamed.text()).toMatch(/"finish_reason":"stop"[\s\S]*\n\ndata: \[DONE\]\n\n$/)
     expect((await post({})).status).toBe(401)
-    expect(await (await fetch(root)).text()).toBe('The app goes on as before.')
+    expect(await (await fetch(root)).text()).toBe('The rest of your app.')
     expect((await fetch(`${root}/nothing`)).status).toBe(404)
   })
 })
@@ -76,8 +76,9 @@ describe('examples/in-process', () => {
       'anthropic SDK, gpt-5',
       'google SDK, gpt-5',
     ]
-    expect(output).toEqual(
-      names.map((name) => expect.stringMatching(`^${name}: You said: “Say hello in one sentence.”`)),
-    )
+    expect(output).toEqual([
+      'Demo: no provider key is set, so a fake provider responds.',
+      ...names.map((name) => expect.stringMatching(`^${name}: You said: “Say hello in one sentence.”`)),
+    ])
   })
 })

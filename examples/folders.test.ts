@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readJson, workspaceDirs } from '@modelgate/repo-tools/workspace'
 import { describe, expect, it } from 'vitest'
-import { readJson, workspaceDirs } from '../.ci/workspace.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(here).filter((name) => existsSync(join(here, name, 'package.json')))

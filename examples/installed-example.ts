@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { strangersEnv } from '../.ci/packed/project.mjs'
-import { packedRegistry } from '../.ci/packed/registry.mjs'
+import { userEnvironment } from '@modelgate/repo-tools/packed/project'
+import { packedRegistry } from '@modelgate/repo-tools/packed/registry'
 
 /** Outside of node_modules, where Next.js compiles nothing, and outside of this repository, so that no other package is found. */
 const cache = join(tmpdir(), `modelgate-examples-${process.getuid?.() ?? ''}`)
@@ -29,7 +29,7 @@ export async function installedExample(name: string): Promise<string | undefined
   } catch (error) {
     const [code] = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT)\b/.exec(String(error)) ?? []
     if (code === undefined) throw error
-    console.warn(`left out: examples/${name}: npm install says ${code}`)
+    console.warn(`left out: examples/${name}: npm install failed with ${code}`)
     return undefined
   } finally {
     await registry.close()
@@ -46,7 +46,7 @@ async function install(source: string, folder: string, env: Record<string, strin
   copy(source, unfinished)
   await promisify(execFile)('npm', ['install', '--prefer-offline', '--no-package-lock', '--loglevel=error'], {
     cwd: unfinished,
-    env: strangersEnv(env),
+    env: userEnvironment(env),
     shell: process.platform === 'win32',
   })
   if (existsSync(folder)) rmSync(unfinished, { recursive: true })

@@ -177,9 +177,9 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
           .map((line) => line.split(':').at(-1)),
       ).size,
     ).toBe(3)
-    const asked = fake.requests.map(({ bodyText }) => bodyText)
-    expect(asked).toHaveLength(10)
-    expect(asked.every((body) => body.includes('My name is Ada.'))).toBe(true)
+    const bodies = fake.requests.map(({ bodyText }) => bodyText)
+    expect(bodies).toHaveLength(10)
+    expect(bodies.every((body) => body.includes('My name is Ada.'))).toBe(true)
   })
 
   it('shares the cooldown of a rate-limited upstream between all processes', async () => {

@@ -34,7 +34,7 @@ describe.skipIf(folder === undefined)('examples/nextjs, installed and built with
     const answer = await ask({ authorization: `Bearer ${token}` })
     expect(await answer.json()).toMatchObject({ object: 'chat.completion', choices: [{ finish_reason: 'stop' }] })
     expect((await ask({})).status).toBe(401)
-    expect(await (await fetch(origin)).text()).toContain('The app goes on as before.')
+    expect(await (await fetch(origin)).text()).toContain('The rest of your app.')
     expect((await fetch(`${origin}/ai/v1/nothing`)).status).toBe(404)
   })
 

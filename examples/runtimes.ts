@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install, pins } from '@modelgate/conformance/test-support'
-import { root } from '../.ci/workspace.mjs'
+import { root } from '@modelgate/repo-tools/workspace'
 
 /** Returns the program of a runtime; undefined, with a message, if it cannot be installed here. */
 export async function runtime(name: string): Promise<string | undefined> {

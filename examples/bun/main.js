@@ -4,9 +4,12 @@ import { adapterFunctions } from '@modelgate/core/adapter'
 import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
-const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-// This public token is accepted only with the fake provider.
-const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
+const isDemo = OPENAI_API_KEY === undefined && ANTHROPIC_API_KEY === undefined
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (OPENAI_API_KEY === undefined || ANTHROPIC_API_KEY === undefined)
+  console.log('Only one provider key is set, so calls to the other provider fail.')
+// The token 'demo-token' is public: only the demo accepts it.
+const wanted = MODELGATE_TOKEN ?? (isDemo ? 'demo-token' : crypto.randomUUID())
 
 const gateway = createGateway({
   auth: (token) => (token === wanted ? { id: 'me' } : null),
@@ -15,7 +18,7 @@ const gateway = createGateway({
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 const { match } = adapterFunctions(gateway)
 
@@ -26,7 +29,7 @@ const server = Bun.serve({
   fetch(request) {
     const { pathname } = new URL(request.url)
     if (match(request.method, pathname) !== null) return gateway.fetch(request)
-    return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
+    return pathname === '/' ? new Response('The rest of your app.') : new Response('Not found', { status: 404 })
   },
 })
 console.log(`http://127.0.0.1:${server.port}/v1 with the token ${wanted}`)

@@ -13,7 +13,10 @@ import { tokenRoutes } from './token-routes.js'
 import { openUsers } from './users.js'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, DATA = 'data', PUBLIC_URL, PORT = '3000' } = process.env
-const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+const isDemo = OPENAI_API_KEY === undefined && ANTHROPIC_API_KEY === undefined
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (OPENAI_API_KEY === undefined || ANTHROPIC_API_KEY === undefined)
+  console.log('Only one provider key is set, so calls to the other provider fail.')
 
 const tokens = createTokens({ storage: folderStorage(join(DATA, 'tokens')) })
 const gateway = createGateway({
@@ -23,7 +26,7 @@ const gateway = createGateway({
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 const users = openUsers(join(DATA, 'users.json'))
 const sessions = createSessions({ secure: PUBLIC_URL?.startsWith('https:') ?? false })

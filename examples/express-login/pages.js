@@ -6,7 +6,7 @@ form { margin: .5rem 0; } td form { display: inline; }
 input, button { font: inherit; padding: .2rem .5rem; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid #8884; }
 code { background: #8882; padding: .1rem .3rem; overflow-wrap: anywhere; } td code { white-space: nowrap; } td button { margin: .1rem 0; }
-.said { border-left: 4px solid #06c; padding: .3rem .8rem; } .wrong { border-color: #c00; }
+.notice { border-left: 4px solid #06c; padding: .3rem .8rem; } .wrong { border-color: #c00; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } }
 `
 
@@ -24,7 +24,7 @@ ${body}
 `.text
 
 /** @param {string | undefined} wrong */
-const complaint = (wrong) => wrong && html`<p class="said wrong" role="alert">${wrong}</p>`
+const complaint = (wrong) => wrong && html`<p class="notice wrong" role="alert">${wrong}</p>`
 
 /** @param {string} action @param {string} label @param {string} autocomplete */
 const entry = (action, label, autocomplete) => html`
@@ -75,7 +75,7 @@ const tokenRow = ({ token, usage }) => html`
 export const tokensPage = ({ name, root, rows, left, secret, wrong }) =>
   page(`Tokens of ${name}`, [
     complaint(wrong),
-    secret && html`<p class="said">Your token, which is shown this once: <code>${secret}</code></p>`,
+    secret && html`<p class="notice">Your token, which is shown this once: <code>${secret}</code></p>`,
     html`<p>Your clients need a token as their API key, and <code>${root}/v1</code> as their base URL
 (<code>${root}</code> for those of Anthropic and Google).</p>`,
     rows.length > 0 &&

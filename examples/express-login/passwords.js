@@ -32,14 +32,14 @@ export async function protect(password) {
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join(':')
 }
 
-const nobody = ['scrypt', cost.N, cost.r, cost.p, randomBytes(16).toString('base64'), ''].join(':')
+const unknownUser = ['scrypt', cost.N, cost.r, cost.p, randomBytes(16).toString('base64'), ''].join(':')
 
 /**
  * Takes the same time for unknown users, so that response times do not reveal which names exist.
  * @param {string} password @param {string | undefined} kept
  */
 export async function isPassword(password, kept) {
-  const [, N, r, p, salt = '', wanted = ''] = (kept ?? nobody).split(':')
+  const [, N, r, p, salt = '', wanted = ''] = (kept ?? unknownUser).split(':')
   const key = await hash(password, Buffer.from(salt, 'base64'), { N: Number(N), r: Number(r), p: Number(p) })
   const expected = Buffer.from(wanted, 'base64')
   return expected.length === key.length && timingSafeEqual(expected, key)

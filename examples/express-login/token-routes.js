@@ -6,7 +6,7 @@ const settings = {
   limits: { requests: 60, concurrent: 4 },
   budget: { tokens: 1_000_000, period: /** @type {const} */ ('month') },
 }
-/** Maximum number of tokens per user. */
+/** Maximum number of tokens that a user can issue per month. */
 const mostTokens = 3
 
 /**
@@ -41,12 +41,12 @@ export function tokenRoutes(tokens, publicUrl) {
     return all.filter(({ revokedAt }) => revokedAt === undefined || revokedAt >= firstDay)
   }
 
-  /** @param {import('express').Request} req @param {import('express').Response} res @param {{ secret?: string, wrong?: string }} [said] */
-  async function show(req, res, said = {}) {
+  /** @param {import('express').Request} req @param {import('express').Response} res @param {{ secret?: string, wrong?: string }} [notices] */
+  async function show(req, res, notices = {}) {
     const mine = await tokensOfThisMonth(res.locals.userId)
     const rows = await Promise.all(mine.map(async (token) => ({ token, usage: await tokens.usage(token.id) })))
     const root = publicUrl?.replace(/\/$/, '') ?? `${req.protocol}://${req.get('host')}`
-    res.send(tokensPage({ ...said, name: res.locals.userName, root, rows, left: mostTokens - mine.length }))
+    res.send(tokensPage({ ...notices, name: res.locals.userName, root, rows, left: mostTokens - mine.length }))
   }
 
   /** Responds to another user's token as to an unknown one. @param {import('express').Request} req @param {import('express').Response} res */

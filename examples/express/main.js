@@ -5,9 +5,12 @@ import { createFakeProvider } from '@modelgate/testing'
 import express from 'express'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
-const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-// This public token is accepted only with the fake provider.
-const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
+const isDemo = OPENAI_API_KEY === undefined && ANTHROPIC_API_KEY === undefined
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (OPENAI_API_KEY === undefined || ANTHROPIC_API_KEY === undefined)
+  console.log('Only one provider key is set, so calls to the other provider fail.')
+// The token 'demo-token' is public: only the demo accepts it.
+const wanted = MODELGATE_TOKEN ?? (isDemo ? 'demo-token' : crypto.randomUUID())
 
 const gateway = createGateway({
   auth: (token) => (token === wanted ? { id: 'me' } : null),
@@ -16,13 +19,13 @@ const gateway = createGateway({
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 
 const app = express()
 app.use(expressMiddleware(gateway))
 app.get('/', (_req, res) => {
-  res.send('The app goes on as before.')
+  res.send('The rest of your app.')
 })
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {

@@ -9,7 +9,7 @@ import { createTokens, folderStorage, type Tokens } from '@modelgate/tokens'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-const document = readFileSync(new URL('../../docs/tokens.md', import.meta.url), 'utf8')
+const document = readFileSync(new URL('../../docs/guide/tokens.md', import.meta.url), 'utf8')
 const [, block = ''] = /^```js\n(.*?)^```/ms.exec(document) ?? []
 const imports = /^import .*\n/gm
 const code = block.replace(imports, '')
@@ -18,7 +18,7 @@ const code = block.replace(imports, '')
 type Given = Record<string, unknown>
 const run = (given: Given): unknown => new Function(...Object.keys(given), code)(...Object.values(given))
 
-describe('the first code of docs/tokens.md', () => {
+describe('the first code of docs/guide/tokens.md', () => {
   const ends: (() => unknown)[] = []
   let folder = ''
   beforeEach(() => {

@@ -6,9 +6,12 @@ import { createFakeProvider } from '@modelgate/testing'
 import { Hono } from 'hono'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
-const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-// This public token is accepted only with the fake provider.
-const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
+const isDemo = OPENAI_API_KEY === undefined && ANTHROPIC_API_KEY === undefined
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (OPENAI_API_KEY === undefined || ANTHROPIC_API_KEY === undefined)
+  console.log('Only one provider key is set, so calls to the other provider fail.')
+// The token 'demo-token' is public: only the demo accepts it.
+const wanted = MODELGATE_TOKEN ?? (isDemo ? 'demo-token' : crypto.randomUUID())
 
 const gateway = createGateway({
   auth: (token) => (token === wanted ? { id: 'me' } : null),
@@ -17,12 +20,12 @@ const gateway = createGateway({
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 
 const app = new Hono()
 app.use(honoMiddleware(gateway))
-app.get('/', (c) => c.text('The app goes on as before.'))
+app.get('/', (c) => c.text('The rest of your app.'))
 
 serve({ fetch: app.fetch, port: Number(PORT), hostname: '127.0.0.1' }, ({ port }) => {
   console.log(`http://127.0.0.1:${port}/v1 with the token ${wanted}`)

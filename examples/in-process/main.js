@@ -6,7 +6,10 @@ import { createFakeProvider } from '@modelgate/testing'
 import OpenAI from 'openai'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY } = process.env
-const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
+const isDemo = OPENAI_API_KEY === undefined && ANTHROPIC_API_KEY === undefined
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (OPENAI_API_KEY === undefined || ANTHROPIC_API_KEY === undefined)
+  console.log('Only one provider key is set, so calls to the other provider fail.')
 
 const gateway = createGateway({
   auth: 'none',
@@ -15,7 +18,7 @@ const gateway = createGateway({
     claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 const { fetch } = gateway
 const apiKey = 'unused'

@@ -30,12 +30,12 @@ for (const [name, model] of Object.entries(models)) {
   const stream = streamText({ model, maxOutputTokens: 1024, prompt: 'Say hello in one sentence.' })
   console.log(`${name}, stream:`, await stream.text)
 
-  const answer = await generateText({
+  const result = await generateText({
     model,
     maxOutputTokens: 1024,
     prompt: 'Use get_weather: what is the weather in Paris?',
     tools: { get_weather: weather },
     stopWhen: stepCountIs(3),
   })
-  console.log(`${name}, tools:`, answer.text)
+  console.log(`${name}, tools:`, result.text)
 }

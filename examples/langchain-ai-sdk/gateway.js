@@ -5,9 +5,12 @@ import { nodeListener } from '@modelgate/node'
 import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MODELGATE_TOKEN = 'demo-token', PORT = '3000' } = process.env
-const hasKeys = [OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY].some((key) => key !== undefined)
-if (hasKeys && process.env.MODELGATE_TOKEN === undefined)
-  throw new Error('Set MODELGATE_TOKEN: the token that everybody can read here is good for the fake provider alone.')
+const keys = [OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY]
+const isDemo = keys.every((key) => key === undefined)
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (keys.includes(undefined)) console.log('Some provider keys are not set, so calls to these providers fail.')
+if (!isDemo && process.env.MODELGATE_TOKEN === undefined)
+  throw new Error("Set MODELGATE_TOKEN. The default token 'demo-token' is public, so only the demo accepts it.")
 
 const gateway = createGateway({
   auth: (token) => (token === MODELGATE_TOKEN ? { id: 'me' } : null),
@@ -17,7 +20,7 @@ const gateway = createGateway({
     google: gemini({ apiKey: GEMINI_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'claude-*': 'claude', 'gemini-*': 'google' },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 
 const server = http.createServer(nodeListener(gateway)).listen(Number(PORT), '127.0.0.1', () => {

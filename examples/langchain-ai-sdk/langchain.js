@@ -29,9 +29,9 @@ for (const [name, chat] of Object.entries(chats)) {
 
   const withTool = chat.bindTools([weather])
   const question = new HumanMessage('Use get_weather: what is the weather in Paris?')
-  const asked = await withTool.invoke([question])
+  const reply = await withTool.invoke([question])
   const results = await Promise.all(
-    (asked.tool_calls ?? []).map((call) => weather.invoke({ ...call, type: 'tool_call' })),
+    (reply.tool_calls ?? []).map((call) => weather.invoke({ ...call, type: 'tool_call' })),
   )
-  console.log(`${name}, tools:`, (await withTool.invoke([question, asked, ...results])).text)
+  console.log(`${name}, tools:`, (await withTool.invoke([question, reply, ...results])).text)
 }

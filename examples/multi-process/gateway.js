@@ -9,7 +9,10 @@ import { createClient } from 'redis'
 import { sharedHealth, sharedResponses } from './shared.js'
 
 const { PORT = '8791', REDIS_URL = 'redis://127.0.0.1:6379', ...env } = process.env
-const hasKeys = env.OPENAI_API_KEY !== undefined || env.ANTHROPIC_API_KEY !== undefined
+const isDemo = env.OPENAI_API_KEY === undefined && env.ANTHROPIC_API_KEY === undefined
+if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+else if (env.OPENAI_API_KEY === undefined || env.ANTHROPIC_API_KEY === undefined)
+  console.log('Only one provider key is set, so calls to the other provider fail.')
 
 const redis = createClient({ url: REDIS_URL })
 redis.on('error', (error) => console.error('redis:', error.message))
@@ -31,7 +34,7 @@ const gateway = createGateway({
   models: { 'gpt-*': 'openai', 'claude-*': 'claude' },
   health: await sharedHealth(redis),
   responses: { store: sharedResponses(redis) },
-  ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+  ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 
 const calls = nodeListener(gateway)

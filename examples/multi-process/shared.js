@@ -3,7 +3,7 @@ import { memoryHealthState } from '@modelgate/core'
 
 /** @typedef {import('redis').RedisClientType<{}, {}, {}, 3>} Redis */
 
-const channel = 'gateway:rests'
+const channel = 'gateway:cooldowns'
 
 /**
  * Cooldowns of upstreams and keys. Every call reads them, so this keeps a local copy and receives changes of other processes in the

@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** @param {string} name */
-const beside = (name) => fileURLToPath(new URL(name, import.meta.url))
-const configuration = resolve(process.env.NGINX_CONF ?? beside('nginx.conf'))
+const inThisFolder = (name) => fileURLToPath(new URL(name, import.meta.url))
+const configuration = resolve(process.env.NGINX_CONF ?? inThisFolder('nginx.conf'))
 const text = readFileSync(configuration, 'utf8')
 const ports = [...text.matchAll(/^\s*server 127\.0\.0\.1:(\d+)/gm)].map(([, port]) => port)
 const [, address] = /^\s*listen ([^\s;]+)/m.exec(text) ?? []
@@ -41,7 +41,7 @@ function end() {
   for (const child of children.values()) child.kill(child.spawnfile === 'nginx' ? 'SIGQUIT' : 'SIGTERM')
 }
 
-for (const port of ports) run(`gateway on port ${port}`, process.execPath, [beside('gateway.js')], { PORT: port })
+for (const port of ports) run(`gateway on port ${port}`, process.execPath, [inThisFolder('gateway.js')], { PORT: port })
 // Folder of its logs and its pid file.
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-nginx-'))
 run('nginx', 'nginx', ['-p', folder, '-c', configuration, '-g', 'daemon off;'])

@@ -3,7 +3,7 @@ import { defineConfig } from 'modelgate'
 // The server that `npm start` runs. Without `upstreams` it uses the providers whose keys are in the environment or .env
 // (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …), and without any key a demo.
 export default defineConfig({
-  // Settings of a typical server; see docs/cli.md for all of them.
+  // Settings of a typical server; see docs/reference/cli.md for all of them.
   //
   // upstreams: { claude: anthropic({ apiKey: process.env.ANTHROPIC_API_KEY }) },
   // models: { 'claude-*': 'claude' },

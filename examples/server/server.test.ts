@@ -234,7 +234,7 @@ const errorLines = (output: string): string[] =>
   output
     .trimEnd()
     .split('\n')
-    .filter((line) => !line.startsWith('modelgate: stored responses, and the record of which references'))
+    .filter((line) => !line.startsWith('modelgate: stored responses, and the owners of references'))
 
 describe('a failed start', () => {
   it('reports a port in use', async () => {
@@ -316,15 +316,21 @@ describe('graceful shutdown', () => {
     ['modelgate', 'SIGINT', () => modelgate(['start'])],
     ['npm start', 'SIGTERM', () => npmStart()],
   ] as const)(
-    '%s: %s lets a running stream finish, takes no new call, and exits with 0',
+    '%s: %s lets a running stream finish, rejects new calls, and exits with 0',
     async (_name, signal, run) => {
       const server = await ready(run())
       const rest = await longStream(server)
       server.signal(signal)
       await server.waitForOutput(new RegExp(signal))
-      await expect(fetch(`${server.root}/v1/models`, { headers: { connection: 'close' } })).rejects.toThrow()
+      // Load balancers have to read that the server is not ready, so it accepts connections until its calls have finished.
+      const messages = [{ role: 'user', content: 'Hi' }]
+      const rejected = await call(server, '/v1/chat/completions', { model: 'demo-chat', messages })
+      expect(rejected.status).toBe(503)
+      expect(((await rejected.json()) as { error: { message: string } }).error.message).toMatch(/shutting down/)
+      expect((await fetch(`${server.root}/readyz`)).status).toBe(503)
       expect(await rest()).toMatch(/data: \[DONE\]\n\n$/)
       expect(await server.ended).toBe(0)
+      await expect(fetch(`${server.root}/v1/models`)).rejects.toThrow()
     },
   )
 

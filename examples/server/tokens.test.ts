@@ -27,7 +27,7 @@ function command(args: string[], env: Record<string, string> = {}) {
 }
 
 /** Runs the command with `--json`. */
-function asked(...args: string[]) {
+function printedBy(...args: string[]) {
   const { stdout, stderr, status } = command([...args, '--json'])
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
   return JSON.parse(stdout)
@@ -52,12 +52,22 @@ describe('the command next to a running server', () => {
   it('issues a token that is accepted at once, and revokes it within a second', async () => {
     const { server, ask } = await startServer()
     expect(server.output()).toContain(`MODELGATE_DATA='${data}' npx modelgate tokens issue`)
-    const { id, secret } = asked('issue', '--name', 'laptop', '--owner', 'ada', '--models', 'demo-chat,demo-messages')
+    const { id, secret } = printedBy(
+      'issue',
+      '--name',
+      'laptop',
+      '--owner',
+      'ada',
+      '--models',
+      'demo-chat,demo-messages',
+    )
     expect((await ask(secret)).status).toBe(200)
     expect((await ask(secret, 'demo-gemini')).status).toBe(404)
-    expect(asked('list')).toMatchObject([{ id, name: 'laptop', owner: 'ada', models: ['demo-chat', 'demo-messages'] }])
-    expect(asked('list', '--owner', 'bob')).toEqual([])
-    expect(asked('revoke', id)).toMatchObject({ id, revokedAt: expect.any(Number) })
+    expect(printedBy('list')).toMatchObject([
+      { id, name: 'laptop', owner: 'ada', models: ['demo-chat', 'demo-messages'] },
+    ])
+    expect(printedBy('list', '--owner', 'bob')).toEqual([])
+    expect(printedBy('revoke', id)).toMatchObject({ id, revokedAt: expect.any(Number) })
     const revokedAt = performance.now()
     await expect.poll(async () => (await ask(secret)).status, soon).toBe(401)
     expect(performance.now() - revokedAt).toBeLessThan(1500)
@@ -65,10 +75,10 @@ describe('the command next to a running server', () => {
 
   it('rotates the secret of a token', async () => {
     const { ask } = await startServer()
-    const { id, secret: old } = asked('issue')
-    const { secret } = asked('rotate', id)
+    const { id, secret: old } = printedBy('issue')
+    const { secret } = printedBy('rotate', id)
     expect([(await ask(old)).status, (await ask(secret)).status]).toEqual([200, 200])
-    const { secret: last } = asked('rotate', id, '--grace-hours', '0')
+    const { secret: last } = printedBy('rotate', id, '--grace-hours', '0')
     await expect.poll(async () => [(await ask(old)).status, (await ask(secret)).status], soon).toEqual([401, 401])
     expect((await ask(last)).status).toBe(200)
   })
@@ -76,10 +86,10 @@ describe('the command next to a running server', () => {
   it('enforces limits and reports usage', async () => {
     const { ask } = await startServer()
     const limits = ['--requests-per-minute', '2', '--concurrent', '4']
-    const { id, secret } = asked('issue', ...limits, '--budget-tokens', '1000000', '--per', 'week')
+    const { id, secret } = printedBy('issue', ...limits, '--budget-tokens', '1000000', '--per', 'week')
     const statuses = [(await ask(secret)).status, (await ask(secret)).status, (await ask(secret)).status]
     expect(statuses).toEqual([200, 200, 429])
-    const usage = asked('usage', id)
+    const usage = printedBy('usage', id)
     expect(usage.limits).toMatchObject([
       { of: 'requests', limit: 2, used: 2, remaining: 0 },
       { of: 'concurrent', limit: 4, used: 0 },
@@ -118,7 +128,7 @@ describe('the command next to a running server', () => {
 describe('the server', () => {
   it('accepts MODELGATE_TOKEN in addition to issued tokens', async () => {
     const { ask } = await startServer({ MODELGATE_TOKEN: 'my own' })
-    const { secret } = asked('issue', '--requests-per-minute', '1')
+    const { secret } = printedBy('issue', '--requests-per-minute', '1')
     expect([(await ask('my own')).status, (await ask(secret)).status, (await ask(secret)).status]).toEqual([
       200, 200, 429,
     ])
@@ -127,7 +137,7 @@ describe('the server', () => {
   })
 
   it('keeps tokens across restarts', async () => {
-    const { secret } = asked('issue')
+    const { secret } = printedBy('issue')
     for (let run = 0; run < 2; run++) {
       const { server, ask } = await startServer()
       expect((await ask(secret)).status).toBe(200)

@@ -1,3 +1,3 @@
 export default function Page() {
-  return <p>The app goes on as before.</p>
+  return <p>The rest of your app.</p>
 }

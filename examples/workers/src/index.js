@@ -7,9 +7,12 @@ import { createFakeProvider } from '@modelgate/testing'
 
 /** @param {Env} env */
 function gatewayOf({ OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN }) {
-  const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-  // This public token is accepted only with the fake provider.
-  const wanted = MODELGATE_TOKEN ?? (hasKeys ? undefined : 'demo-token')
+  const isDemo = OPENAI_API_KEY === undefined && ANTHROPIC_API_KEY === undefined
+  if (isDemo) console.log('Demo: no provider key is set, so a fake provider responds.')
+  else if (OPENAI_API_KEY === undefined || ANTHROPIC_API_KEY === undefined)
+    console.log('Only one provider key is set, so calls to the other provider fail.')
+  // The token 'demo-token' is public: only the demo accepts it. With a provider key, set MODELGATE_TOKEN.
+  const wanted = MODELGATE_TOKEN ?? (isDemo ? 'demo-token' : undefined)
   return createGateway({
     auth: (token) => (token === wanted ? { id: 'me' } : null),
     upstreams: {
@@ -17,7 +20,7 @@ function gatewayOf({ OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN }) {
       claude: anthropic({ apiKey: ANTHROPIC_API_KEY ?? 'no key' }),
     },
     models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
-    ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
+    ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
   })
 }
 
@@ -30,6 +33,6 @@ export default {
     gateway ??= gatewayOf(env)
     const { pathname } = new URL(request.url)
     if (adapterFunctions(gateway).match(request.method, pathname) !== null) return gateway.fetch(request)
-    return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
+    return pathname === '/' ? new Response('The rest of your app.') : new Response('Not found', { status: 404 })
   },
 }

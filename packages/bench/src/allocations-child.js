@@ -12,17 +12,17 @@ const warmUp = 200
 
 /** @param {() => Promise<unknown>} call @param {number} count */
 async function allocatedBy(call, count) {
-  const before = taken()
+  const before = usedBytes()
   for (let i = 0; i < count; i++) {
     await call()
     // Finishes deferred work of a call before the next one.
     await nextTurn()
   }
-  return (taken() - before) / count
+  return (usedBytes() - before) / count
 }
 
 /** Returns the bytes of objects, and of buffers outside of the heap. */
-function taken() {
+function usedBytes() {
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers
 }

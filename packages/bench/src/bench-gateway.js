@@ -3,8 +3,11 @@ import { createGateway, openaiCompatible } from '@modelgate/core'
 
 const apiKey = 'upstream-key'
 
-/** @param {string} upstream origin of the fake provider */
-export function benchGateway(upstream) {
+/**
+ * @param {string} upstream origin of the fake provider
+ * @param {readonly import('@modelgate/core').Plugin[]} [plugins] further plugins
+ */
+export function benchGateway(upstream, plugins = []) {
   let tokens = 0
   const gateway = createGateway({
     auth: (token) => (token === 'bench-token' ? { id: 'bench' } : null),
@@ -21,6 +24,7 @@ export function benchGateway(upstream) {
           tokens += usage?.output.total ?? 0
         },
       },
+      ...plugins,
     ],
   })
   return { gateway, tokens: () => tokens }

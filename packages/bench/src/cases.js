@@ -2,7 +2,7 @@
 import { longConversation, requestBody } from './payloads.js'
 
 /** @typedef {'express' | 'fastify' | 'hono'} Framework */
-/** @typedef {'bare' | 'bare-parse' | `${Framework}-bare`} Bare */
+/** @typedef {'bare' | 'bare-parse' | 'gateway' | `${Framework}-bare`} Bare `gateway`: compares two settings of the gateway */
 
 /**
  * @typedef {object} Case
@@ -11,7 +11,7 @@ import { longConversation, requestBody } from './payloads.js'
  * @property {string} barePath path at the bare proxy, which forwards it unchanged
  * @property {string} body
  * @property {{ [name: string]: string }} [headers]
- * @property {'gateway' | Framework} [ours] host of the gateway; default: plain Node
+ * @property {'gateway' | 'gateway-log' | Framework} [ours] host of the gateway; default: plain Node
  * @property {Bare} against
  * @property {number} [bar]
  * @property {string} expect text that a correct response contains
@@ -40,6 +40,14 @@ export const cases = [
     against: 'bare',
     bar: 0.8,
     portkey: { provider: 'openai', under: '/json/v1' },
+  },
+  {
+    ...json,
+    name: 'JSON pass-through with an access log, 1 kB',
+    ours: 'gateway-log',
+    against: 'gateway',
+    barePath: json.path,
+    bar: 0.95,
   },
   {
     ...json,

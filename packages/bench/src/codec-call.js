@@ -33,15 +33,15 @@ export function gist(core, format, events) {
   const { exchange } = openCall(core, format, format, conversation(format))
   const machine = core.codecOf(format).decodeStream(exchange)
   /** @type {{ [type: string]: string }} */
-  const said = {}
+  const texts = {}
   for (const event of [...events.flatMap((event) => machine.push(event)), ...machine.end()]) {
     if (event.type === 'error') throw new Error(`a stream of ${format} failed: ${event.error.message}`)
-    if (event.type === 'choice-end') said.finish = event.finish.reason
+    if (event.type === 'choice-end') texts.finish = event.finish.reason
     if (event.type !== 'part-delta' || !('text' in event.delta)) continue
     const { type, text } = event.delta
-    said[type] = (said[type] ?? '') + text
+    texts[type] = (texts[type] ?? '') + text
   }
-  return JSON.stringify(['text', 'reasoning', 'input', 'finish'].map((type) => said[type]))
+  return JSON.stringify(['text', 'reasoning', 'input', 'finish'].map((type) => texts[type]))
 }
 
 /**

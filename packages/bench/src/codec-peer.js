@@ -72,8 +72,8 @@ function textOf(core, client, out) {
   const sse = core.createSseDecoder(1 << 20)
   const events = out.flatMap((part) => (typeof part === 'string' ? sse.pushText(part) : sse.push(part)))
   /** @type {unknown[]} */
-  const said = JSON.parse(gist(core, client, [...events, ...sse.end()]))
-  return said[0]
+  const texts = JSON.parse(gist(core, client, [...events, ...sse.end()]))
+  return texts[0]
 }
 
 /**

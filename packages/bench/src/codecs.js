@@ -80,14 +80,14 @@ function streamSubject(core, client, upstream, kind) {
  * {string} text
  */
 function checkStream(core, { client, upstream, kind }, events, text) {
-  const told = text
+  const received = text
     .split('\n\n')
     .filter((block) => block !== '' && !block.startsWith(':'))
     .map((block) => ({ data: block.slice(block.indexOf('data: ') + 6) }))
-  const said = gist(core, upstream, events)
-  const read = gist(core, client, told)
-  if (said !== read || said.length < 500)
-    throw new Error(`codecs: ${client} → ${upstream}, ${kind}: the client received ${read}, the upstream sent ${said}`)
+  const sent = gist(core, upstream, events)
+  const read = gist(core, client, received)
+  if (sent !== read || sent.length < 500)
+    throw new Error(`codecs: ${client} → ${upstream}, ${kind}: the client received ${read}, the upstream sent ${sent}`)
 }
 
 /**

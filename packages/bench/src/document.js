@@ -1,9 +1,9 @@
-// Writes the results into docs/performance.md, and the plot next to it.
+// Writes the results into docs/internals/performance.md, and the plot next to it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url))
-const document = here('../../../docs/performance.md')
+const document = here('../../../docs/internals/performance.md')
 const image = here('../../../docs/images/performance-growth.svg')
 const [open, close] = ['<!-- results -->\n', '<!-- /results -->']
 
@@ -11,7 +11,8 @@ const [open, close] = ['<!-- results -->\n', '<!-- /results -->']
 export function writeResults(text) {
   const old = readFileSync(document, 'utf8')
   const [from, to] = [old.indexOf(open), old.indexOf(close)]
-  if (from < 0 || to < from) throw new Error(`docs/performance.md lacks the markers ${open.trim()} and ${close}`)
+  if (from < 0 || to < from)
+    throw new Error(`docs/internals/performance.md lacks the markers ${open.trim()} and ${close}`)
   writeFileSync(document, `${old.slice(0, from + open.length)}${text}\n${old.slice(to)}`)
 }
 

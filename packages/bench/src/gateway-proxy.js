@@ -1,10 +1,19 @@
-// The gateway on plain Node.
+// The gateway on plain Node. The argument `log` adds the access log.
+import { openSync, writeSync } from 'node:fs'
 import http from 'node:http'
+import { devNull } from 'node:os'
 import { nodeListener } from '@modelgate/node'
+import { accessLog } from '@modelgate/node/logs'
 import { benchGateway } from './bench-gateway.js'
 import { report } from './process.js'
 
-const [upstream = ''] = process.argv.slice(2)
-const { gateway, tokens } = benchGateway(upstream)
+const [upstream = '', mode] = process.argv.slice(2)
+const { gateway, tokens } = benchGateway(upstream, mode === 'log' ? [fileLog()] : [])
 const server = http.createServer(nodeListener(gateway))
 server.listen(0, '127.0.0.1', () => report(server, tokens))
+
+/** Logs with one system call for each write, as to a file or pipe. */
+function fileLog() {
+  const file = openSync(devNull, 'w')
+  return accessLog({ format: 'json', write: (lines) => void writeSync(file, lines) })
+}

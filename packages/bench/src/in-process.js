@@ -80,9 +80,9 @@ export async function callOf({ client, upstream, body, answer, expect }) {
   }
   const send = () => handle({ ...inbound }, transport)
   const first = await send()
-  const said = await textOf(first.body)
-  if (first.status !== 200 || !said.includes(expect))
-    throw new Error(`${client} → ${upstream}: the gateway returned ${first.status} ${said.slice(0, 500)}`)
+  const responseText = await textOf(first.body)
+  if (first.status !== 200 || !responseText.includes(expect))
+    throw new Error(`${client} → ${upstream}: the gateway returned ${first.status} ${responseText.slice(0, 500)}`)
   return async () => {
     const { body } = await send()
     if (body === null || typeof body === 'string' || body instanceof Uint8Array) return body?.length ?? 0

@@ -10,7 +10,7 @@
 //   BENCH_PEERS=0  without Portkey and llm-bridge
 //   --json <file> or BENCH_JSON  JSON output; default: packages/bench/results.json
 //   --profile  writes a CPU profile of the gateway to packages/bench/profiles and prints its top costs
-//   UPDATE_PERFORMANCE=1  writes table and plot into docs/performance.md
+//   UPDATE_PERFORMANCE=1  writes table and plot into docs/internals/performance.md
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

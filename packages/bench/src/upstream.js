@@ -57,9 +57,9 @@ const server = net.createServer({ noDelay: true }, (socket) => {
         answer = answerTo(head)
         chunk = chunk.subarray(end + 4)
       }
-      const taken = Math.min(bodyLeft, chunk.length)
-      bodyLeft -= taken
-      chunk = chunk.subarray(taken)
+      const accepted = Math.min(bodyLeft, chunk.length)
+      bodyLeft -= accepted
+      chunk = chunk.subarray(accepted)
       if (bodyLeft > 0) return
       socket.write(answer)
     }

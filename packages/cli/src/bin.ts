@@ -7,6 +7,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 main(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
+  isTerminal: process.stdout.isTTY === true,
   command: commandOf(process.argv[1] ?? ''),
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),

@@ -1,3 +1,4 @@
+import { callsHelp } from './calls/help.ts'
 import { checkHelp } from './check/help.ts'
 import { initHelp } from './init/help.ts'
 import { startHelp } from './start/help.ts'
@@ -14,6 +15,7 @@ export const commands: Readonly<Record<string, Command>> = {
   start: { help: startHelp, load: async () => serving((await import('./start/start.ts')).start) },
   init: { help: initHelp, load: async () => (await import('./init/init.ts')).init },
   check: { help: checkHelp, load: async () => (await import('./check/check.ts')).check },
+  calls: { help: callsHelp, load: async () => (await import('./calls/calls.ts')).calls },
   tokens: { help: tokensHelp, load: async () => (await import('./tokens/tokens.ts')).tokens },
 }
 
@@ -28,6 +30,7 @@ export const overview = `Modelgate: one server for OpenAI, Anthropic and Google 
   npx modelgate                starts the server from modelgate.config.* or from environment variables
   npx modelgate init           writes a configuration
   npx modelgate check          validates the configuration and lists the models of each upstream
+  npx modelgate calls          prints the recent calls of a running server; --follow prints new ones, too
   npx modelgate tokens …       manages your users' tokens: issue, list, show, rotate, revoke, usage
 
   npx modelgate <command> --help    shows the options of a command; --version prints the version

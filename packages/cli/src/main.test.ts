@@ -35,7 +35,7 @@ it.each([
 
 it.each([
   [['strat'], 2, "Unknown command 'strat'. Did you mean 'start'?\nRun 'npx modelgate --help' for usage."],
-  [['serve'], 2, "Unknown command 'serve'. Valid: start, init, check, tokens."],
+  [['serve'], 2, "Unknown command 'serve'. Valid: start, init, check, calls, tokens."],
   [['help', 'chekc'], 2, "Did you mean 'check'?"],
   [
     ['start', '--prot', '1'],
@@ -47,7 +47,7 @@ it.each([
   [['start', '--port'], 2, 'argument missing'],
   [['start', '--port', 'x'], 1, "Invalid --port 'x': set it to a number"],
   [['start', '--config', 'no.json'], 1, "File 'no.json' does not exist."],
-  [['init', '--ts', '--json'], 2, '--ts and --json exclude each other'],
+  [['init', '--ts', '--json'], 2, "--ts and --json can't be combined"],
   [['tokens', 'isue'], 2, "Did you mean 'issue'?"],
   [['tokens', 'list'], 2, 'The location of the tokens is unknown'],
   [['tokens', 'list', '--data', 'none'], 1, 'does not exist'],
@@ -75,8 +75,8 @@ it.each([
 })
 
 it.each([
-  ['upstreams: { a: null }, models: {}', 'upstreams.a is no upstream: make it with openai()'],
-  ["upstreams: { a: { baseURL: 'x' } }, models: { m: 'a' }", 'upstreams.a is no upstream'],
+  ['upstreams: { a: null }, models: {}', 'upstreams.a is not an upstream: create it with openai()'],
+  ["upstreams: { a: { baseURL: 'x' } }, models: { m: 'a' }", 'upstreams.a is not an upstream'],
   ["upstreams: {}, models: { m: 'a' }", 'upstreams is empty'],
 ])('reports the configuration { %s } with the name of its file', async (text, words) => {
   const context = createTestContext({ 'modelgate.config.mjs': `export default { ${text} }` })
@@ -102,14 +102,14 @@ it('reports all problems of a configuration file at once, one per line', async (
   const lines = context.stderr().trimEnd().split('\n')
   const file = 'modelgate: modelgate.config.json: '
   expect(lines).toEqual([
-    expect.stringContaining(`${file}upstreams.one.apiKey takes NO_KEY from the environment`),
-    expect.stringContaining(`${file}upstreams.three.baseURL takes NO_URL from the environment`),
+    expect.stringContaining(`${file}upstreams.one.apiKey needs the environment variable NO_KEY`),
+    expect.stringContaining(`${file}upstreams.three.baseURL needs the environment variable NO_URL`),
     expect.stringContaining(`${file}'openai' has no option upstreams.one.baseUrl`),
     expect.stringContaining(`${file}upstreams.one.formats is a list: expected`),
     expect.stringContaining(`${file}upstreams.two.provider is 'opnai'`),
     expect.stringContaining(`${file}Unknown setting 'prot'. Did you mean 'port'?`),
     expect.stringContaining(`${file}console is a string`),
-    expect.stringContaining(`${file}models['a'] names the upstream 'four'`),
+    expect.stringContaining(`${file}models['a'] names the unknown upstream 'four'`),
     expect.stringContaining(`${file}models['b'].weight is -1`),
     expect.stringContaining(`${file}limits.bodyBytes is 0`),
     "modelgate: Invalid --port 'x': set it to a number from 0 to 65535.",
@@ -141,7 +141,7 @@ it('reports all problems that the gateway finds, and names an API key that is un
     `modelgate: undefined.mjs: upstreams.a.apiKey is undefined. ${variable} OPENAI_API_KEY), or leave apiKey out if the upstream needs none`,
     `modelgate: undefined.mjs: upstreams.b.apiKey is empty. ${variable} ANTHROPIC_API_KEY), or leave apiKey out if the upstream needs none`,
     `modelgate: undefined.mjs: upstreams.c.credentials.accessKeyId is undefined. ${variable} AWS_ACCESS_KEY_ID)`,
-    expect.stringContaining("undefined.mjs: models['y'] names the upstream 'd'"),
+    expect.stringContaining("undefined.mjs: models['y'] names the unknown upstream 'd'"),
   ])
   expect(await context.run('check', '--config', 'undefined.mjs')).toBe(1)
   expect(context.stdout()).toContain('upstreams.b.apiKey is empty.')
@@ -183,7 +183,7 @@ it('warns that tokens.db is empty', async () => {
   expect(await context.run('tokens', 'issue')).toBe(0)
   context.write('d/tokens.db', '')
   expect(await context.run('tokens', 'list')).toBe(0)
-  expect(context.stderr()).toContain('tokens.db is empty, so no token is known')
+  expect(context.stderr()).toContain('tokens.db is empty, so no token exists')
 })
 
 it('shows the limits and budgets of a token as text', async () => {

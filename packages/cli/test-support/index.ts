@@ -1,2 +1,3 @@
-// What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
+// Internals for tests and documentation generators of other packages. Resolved in this workspace only, never published.
 export { commands } from '../src/commands.ts'
+export { envProviders } from '../src/config/env-providers.ts'

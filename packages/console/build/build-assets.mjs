@@ -12,9 +12,11 @@ const require = createRequire(join(root, 'package.json'))
 
 const types = /** @type {const} */ ({ js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' })
 
+const pageNames = /** @type {const} */ (['home', 'playground', 'calls', 'usage', 'tokens'])
+
 /** @typedef {{ name: string, type: string, body: string }} Asset */
 /** @typedef {{ html: string, scripts: string[], etag: string }} Page */
-/** @typedef {{ version: string, assets: Asset[], pages: { home: Page, playground: Page } }} Console */
+/** @typedef {{ version: string, assets: Asset[], pages: { [N in (typeof pageNames)[number]]: Page } }} Console */
 
 /** @param {string} text @param {'base64' | 'hex'} encoding */
 const sha256 = (text, encoding) => createHash('sha256').update(text).digest(encoding)
@@ -29,8 +31,7 @@ async function bundle() {
   const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: {
-      home: 'src/ui/home/main.tsx',
-      playground: 'src/ui/playground/main.tsx',
+      ...Object.fromEntries(pageNames.map((name) => [name, `src/ui/${name}/main.tsx`])),
       console: 'src/ui/styles/console.css',
     },
     outdir: 'assets',
@@ -81,12 +82,20 @@ function page(name, assets) {
   return { html, scripts, etag: `"${sha256(html, 'hex').slice(0, 24)}"` }
 }
 
-const shellFiles = ['home/page.html', 'playground/page.html', 'shell/theme.js', 'shell/slash.js', 'shell/icon.svg']
+const shellFiles = [
+  ...pageNames.map((name) => `${name}/page.html`),
+  'shell/theme.js',
+  'shell/slash.js',
+  'shell/icon.svg',
+]
 
 /** Builds everything the plugin serves, and lists the source files. @returns {Promise<{ built: Console, files: string[] }>} */
 export async function buildAssets() {
   const { assets, inputs } = await bundle()
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const built = { version, assets, pages: { home: page('home', assets), playground: page('playground', assets) } }
+  const pages = /** @type {Console['pages']} */ (
+    Object.fromEntries(pageNames.map((name) => [name, page(name, assets)]))
+  )
+  const built = { version, assets, pages }
   return { built, files: [...inputs, ...shellFiles.map((file) => join(root, 'src/ui', file))] }
 }

@@ -26,29 +26,31 @@ async function callOnce(options: ConsoleOptions = {}) {
   })
   await answer.text()
   const id = answer.headers.get('modelgate-request-id') ?? ''
-  return { id, ask, told: await ask(`/console/calls/${id}`) }
+  return { id, ask, record: await ask(`/console/calls/${id}`) }
 }
 
 describe('the facts of a finished call', () => {
   it('are returned to anyone who knows its id: numbers, without content or identities', async () => {
-    const { told, id } = await callOnce()
-    const text = await told.text()
-    expect(told.status).toBe(200)
-    expect(told.headers.get('cache-control')).toBe('no-store')
+    const { record, id } = await callOnce()
+    const text = await record.text()
+    expect(record.status).toBe(200)
+    expect(record.headers.get('cache-control')).toBe('no-store')
     const facts = JSON.parse(text) as CallFacts
     expect(facts).toMatchObject({
       requestId: id,
       basis: 'reported',
       cost: { amount: 0.25, currency: 'EUR' },
       attempts: [{ reason: 'first', upstream: 'secretive', model: 'hidden-model', status: 200 }],
+      losses: { warnings: 0, notes: 0 },
     })
+    expect(facts.attempts[0]?.startedMs).toBeGreaterThanOrEqual(0)
     expect(facts.usage?.input).toBeGreaterThan(0)
     expect(text).not.toMatch(new RegExp(`${secret}|somebody|sk-hidden`))
   })
 
   it('name nothing behind the gateway if explanations are off', async () => {
-    const { told, ask } = await callOnce({ explain: false })
-    const text = await told.text()
+    const { record, ask } = await callOnce({ explain: false })
+    const text = await record.text()
     expect(JSON.parse(text)).toMatchObject({ attempts: [{ reason: 'first', status: 200 }] })
     expect(text).not.toMatch(/secretive|hidden-model/)
     expect((await ask('/console/explain?path=/v1/messages', { method: 'POST' })).status).toBe(404)
@@ -57,14 +59,14 @@ describe('the facts of a finished call', () => {
 
   it('are an uncached JSON 404 for an unknown id', async () => {
     const { ask } = await callOnce()
-    const told = await ask('/console/calls/req_0000000000000000000000')
-    expect([told.status, told.headers.get('cache-control')]).toEqual([404, 'no-store'])
-    expect((await told.json()).error.message).toContain('Nothing is known')
+    const missing = await ask('/console/calls/req_0000000000000000000000')
+    expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, 'no-store'])
+    expect((await missing.json()).error.message).toContain('Call not found')
   })
 
   it('are neither returned nor kept without the Playground', async () => {
-    const { told } = await callOnce({ playground: false })
-    expect(told.status).toBe(404)
+    const { record } = await callOnce({ playground: false })
+    expect(record.status).toBe(404)
     expect(consolePages({ playground: false }).onFinish).toBeUndefined()
   })
 

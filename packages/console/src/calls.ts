@@ -1,4 +1,4 @@
-import type { Attempt, Cost, FinishEvent, UsageBasis } from '@modelgate/core'
+import type { Attempt, Cost, FinishEvent, SkippedTarget, UsageBasis } from '@modelgate/core'
 
 /** Facts about a finished call, for anyone who knows its id: numbers only, no content, no identity. */
 export interface CallFacts {
@@ -13,13 +13,17 @@ export interface CallFacts {
   /** Absent if the price is unknown. */
   readonly cost?: Cost
   readonly attempts: readonly CallAttempt[]
+  /** Number of losses in the request and the response, whether or not the loss policy reports them. */
+  readonly losses: { readonly warnings: number; readonly notes: number }
+  /** Targets that could not accept the request. Absent: none, or the Playground may not show what is behind the gateway. */
+  readonly skipped?: readonly Pick<SkippedTarget, 'upstream' | 'model' | 'reason'>[]
   /** Milliseconds in the gateway. */
   readonly durationMs: number
 }
 
 /** Has `upstream` and `model` only if the Playground may show what is behind the gateway. */
-export type CallAttempt = Pick<Attempt, 'reason'> &
-  Partial<Pick<Attempt, 'upstream' | 'model' | 'status' | 'latencyMs' | 'error'>>
+export type CallAttempt = Pick<Attempt, 'reason' | 'startedMs'> &
+  Partial<Pick<Attempt, 'upstream' | 'model' | 'status' | 'waitedMs' | 'latencyMs' | 'error'>>
 
 export interface CallBook {
   write(event: FinishEvent): void
@@ -42,19 +46,27 @@ export function createCallBook({ named, size = 500 }: { named: boolean; size?: n
   }
 }
 
-function factsOf({ requestId, usage, basis, cost, attempts, durationMs }: FinishEvent, named: boolean): CallFacts {
+function factsOf(event: FinishEvent, named: boolean): CallFacts {
+  const { requestId, usage, basis, cost, attempts, losses, skipped, durationMs } = event
+  const notes = losses.filter(({ severity }) => severity === 'note').length
   return {
     requestId,
     ...(usage === undefined ? {} : { usage: countsOf(usage) }),
     ...(basis === undefined ? {} : { basis }),
     ...(cost === undefined ? {} : { cost: { amount: cost.amount, currency: cost.currency } }),
-    attempts: attempts.map(({ reason, upstream, model, status, latencyMs, error }) => ({
+    attempts: attempts.map(({ reason, upstream, model, status, startedMs, waitedMs, latencyMs, error }) => ({
       reason,
+      startedMs,
       ...(named ? { upstream, model } : {}),
       ...(status === undefined ? {} : { status }),
+      ...(waitedMs === undefined ? {} : { waitedMs }),
       ...(latencyMs === undefined ? {} : { latencyMs }),
       ...(error === undefined ? {} : { error }),
     })),
+    losses: { warnings: losses.length - notes, notes },
+    ...(named && skipped !== undefined
+      ? { skipped: skipped.map(({ upstream, model, reason }) => ({ upstream, model, reason })) }
+      : {}),
     durationMs,
   }
 }

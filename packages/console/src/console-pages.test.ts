@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { assets, pages } from 'virtual:console-assets'
 import { createGateway, openaiCompatible } from '@modelgate/core'
+import { createTokens, memoryStorage } from '@modelgate/tokens'
 import { describe, expect, it } from 'vitest'
 import { consolePages } from './index.ts'
+
+const tokens = createTokens({ storage: memoryStorage(), logger: false })
+const authorize = () => false
 
 const make = (basePath = '', options = {}) =>
   createGateway({
@@ -12,7 +16,7 @@ const make = (basePath = '', options = {}) =>
       secretive: openaiCompatible({ baseURL: 'http://upstream.invalid/v1', apiKey: 'sk-hidden-0123456789' }),
     },
     models: { 'hidden-model': { upstream: 'secretive', overrides: { user: 'account-of-the-operator' } } },
-    plugins: [consolePages(options)],
+    plugins: [consolePages({ recentCalls: { authorize }, usage: { authorize, tokens }, ...options })],
     logger: false,
     ...(basePath === '' ? {} : { basePath }),
   })
@@ -22,31 +26,36 @@ const ask = (path: string, init: RequestInit = {}, gateway = make()) =>
 describe.each(['', '/ai'])("the console below '%s'", (mount) => {
   const gateway = make(mount)
 
-  it.each(['/', '/console/playground'])('serves %s under a policy that allows only its own files', async (path) => {
-    const response = await ask(mount + path, {}, gateway)
-    const html = await response.text()
-    expect(response.status).toBe(200)
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(response.headers.get('cache-control')).toBe('no-cache')
-    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
-    expect(response.headers.get('referrer-policy')).toBe('no-referrer')
-    expect(response.headers.get('set-cookie')).toBeNull()
-    const policy = response.headers.get('content-security-policy') ?? ''
-    expect(policy).not.toMatch(/unsafe|https?:|\*/)
-    for (const part of ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"])
-      expect(policy.split('; ')).toContain(part)
-    const inline = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
-    expect(inline.length).toBeGreaterThan(0)
-    for (const text of inline)
-      expect(policy).toContain(`'sha256-${createHash('sha256').update(text).digest('base64')}'`)
-    // All are relative, because the page does not know its mount path.
-    for (const [, target = ''] of html.matchAll(/(?:href|src)="([^"]*)"/g)) expect(target).toMatch(/^(?:data:|[\w.])/)
-  })
+  it.each(['/', '/console/playground', '/console/calls', '/console/usage', '/console/tokens'])(
+    'serves %s under a policy that allows only its own files',
+    async (path) => {
+      const response = await ask(mount + path, {}, gateway)
+      const html = await response.text()
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(response.headers.get('cache-control')).toBe('no-cache')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+      expect(response.headers.get('set-cookie')).toBeNull()
+      const policy = response.headers.get('content-security-policy') ?? ''
+      expect(policy).not.toMatch(/unsafe|https?:|\*/)
+      for (const part of ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"])
+        expect(policy.split('; ')).toContain(part)
+      const inline = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
+      expect(inline.length).toBeGreaterThan(0)
+      for (const text of inline)
+        expect(policy).toContain(`'sha256-${createHash('sha256').update(text).digest('base64')}'`)
+      // All are relative, because the page does not know its mount path.
+      for (const [, target = ''] of html.matchAll(/(?:href|src)="([^"]*)"/g)) expect(target).toMatch(/^(?:data:|[\w.])/)
+    },
+  )
 
   it('serves the files that its pages reference as immutable', async () => {
-    const html = pages.home.html + pages.playground.html
+    const html = Object.values(pages)
+      .map((page) => page.html)
+      .join('')
     const named = new Set([...html.matchAll(/assets\/([\w.-]+)/g)].map(([, name = '']) => name))
-    expect(named.size).toBe(3)
+    expect(named.size).toBe(6)
     for (const name of named) {
       const response = await ask(`${mount}/console/assets/${name}`, {}, gateway)
       expect(response.status).toBe(200)
@@ -66,7 +75,7 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
   it('publishes only public facts', async () => {
     const response = await ask(`${mount}/console/info.json`, {}, gateway)
     const text = await response.text()
-    expect(JSON.parse(text)).toMatchObject({ name: 'modelgate', healthy: true, playground: true })
+    expect(JSON.parse(text)).toMatchObject({ name: 'modelgate', healthy: true, playground: true, requiresToken: true })
     expect(text).toContain('/v1/chat/completions')
     expect(text).not.toMatch(/secretive|hidden|upstream\.invalid|console/)
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -175,9 +184,32 @@ it('leaves out the Playground and its endpoints when it is disabled', async () =
   expect(await (await ask('/console/info.json', {}, gateway)).json()).toMatchObject({ playground: false })
 })
 
-it('sends at most 60 kB of compressed script', () => {
-  const scripts = assets.filter(({ name }) => name.endsWith('.js'))
+/** Returns the scripts that a page loads: its own, and every chunk that it imports. */
+function scriptsOf(html: string): readonly string[] {
+  const loaded = new Set<string>()
+  const load = (text: string): void => {
+    for (const { name, body } of assets)
+      if (name.endsWith('.js') && text.includes(name) && !loaded.has(name)) {
+        loaded.add(name)
+        load(body)
+      }
+  }
+  load(html)
+  return [...loaded]
+}
+
+it.each([
+  ['playground', 90_000],
+  ['home', 25_000],
+  ['calls', 25_000],
+  ['usage', 25_000],
+  ['tokens', 25_000],
+] as const)('the page %s loads at most %i bytes of compressed script', (page, most) => {
+  const scripts = scriptsOf(pages[page].html)
+  // Its own, and the shared chunks.
   expect(scripts.length).toBeGreaterThan(1)
-  const bytes = scripts.reduce((sum, { body }) => sum + gzipSync(body).length, 0)
-  expect(bytes).toBeLessThan(60_000)
+  const bytes = assets
+    .filter(({ name }) => scripts.includes(name))
+    .reduce((sum, { body }) => sum + gzipSync(body).length, 0)
+  expect(bytes).toBeLessThan(most)
 })

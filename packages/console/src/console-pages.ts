@@ -3,7 +3,11 @@ import { GatewayError, type Inbound, type Plugin, type PluginHost, type PluginRo
 import { createCallBook } from './calls.ts'
 import { explainCall } from './explain.ts'
 import { endpointsOf, type Info } from './info.ts'
-import { assetReply, dataReply, pageReply } from './replies.ts'
+import { describeModels } from './models.ts'
+import { createRecentCalls, type RecentCallsOptions } from './recent-calls/recent-calls.ts'
+import { assetReply, dataReply, pageReply, subpage } from './replies.ts'
+import { createUsageRoutes } from './usage/usage-routes.ts'
+import type { UsageOptions } from './usage/usage-tokens.ts'
 
 /** Options of the console pages. */
 export interface ConsoleOptions {
@@ -14,16 +18,30 @@ export interface ConsoleOptions {
    * models. Default: true.
    */
   explain?: boolean
+  /**
+   * Serves the page `/console/calls` and the API `/console/api/calls` with the last calls of all callers. They never contain credentials.
+   * Default: neither exists.
+   */
+  recentCalls?: RecentCallsOptions
+  /**
+   * Serves the pages `/console/usage` and `/console/tokens`, and the APIs `/console/api/usage` and `/console/api/tokens`: the usage of all tokens,
+   * and the endpoints to manage them. Default: none exists.
+   */
+  usage?: UsageOptions
 }
 
 const explainPath = '/console/explain'
+const modelsPath = '/console/models.json'
 
 /**
  * Creates a plugin with the gateway's home page and its Playground: `createGateway({ …, plugins: [consolePages()] })`. The pages
  * are served at `/` and `/console/playground` below the gateway's mount path. They hold no secrets and need no login; the
  * Playground calls the gateway with the token that its user pastes. One plugin serves one gateway.
+ *
+ * @throws TypeError for an invalid `recentCalls` or `usage`
  */
-export function consolePages({ playground = true, explain = true }: ConsoleOptions = {}): Plugin {
+export function consolePages({ playground = true, explain = true, recentCalls, usage }: ConsoleOptions = {}): Plugin {
+  const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls)
   const calls = createCallBook({ named: explain })
   let gateway: PluginHost | undefined
   const started = (): PluginHost => {
@@ -53,20 +71,32 @@ export function consolePages({ playground = true, explain = true }: ConsoleOptio
           healthy: true,
           playground,
           explain: playground && explain,
+          readiness: started().routes.some(({ method, path }) => method === 'GET' && path === '/readyz'),
+          requiresToken: started().requiresCredential,
+          calls: recent !== undefined,
+          usage: usage !== undefined,
           endpoints: endpointsOf(started()),
         } satisfies Info),
     },
   ]
+  // Before `/console/calls/{id}`.
+  if (recent !== undefined) routes.push(...recent.routes)
+  if (usage !== undefined) routes.push(...createUsageRoutes(usage))
   if (playground)
     routes.push(
-      { method: 'GET', path: '/console/playground', handle: playgroundReply },
+      { method: 'GET', path: '/console/playground', handle: subpage(pages.playground, 'playground') },
+      {
+        method: 'GET',
+        path: modelsPath,
+        handle: (inbound) => describeModels(started(), inbound, mountOf(inbound, modelsPath)),
+      },
       {
         method: 'GET',
         path: '/console/calls/{id}',
         handle(_inbound, { id = '' }) {
           const facts = calls.read(id)
           if (facts !== undefined) return dataReply(facts)
-          throw new GatewayError('not_found', 'Nothing is known of this call: it is not over, or too long ago.', {
+          throw new GatewayError('not_found', 'Call not found: it is still running, or is no longer stored.', {
             headers: { 'cache-control': 'no-store' },
           })
         },
@@ -76,7 +106,7 @@ export function consolePages({ playground = true, explain = true }: ConsoleOptio
     routes.push({
       method: 'POST',
       path: explainPath,
-      handle: async (inbound) => dataReply(await explainCall(started(), inbound, mountOf(inbound))),
+      handle: async (inbound) => dataReply(await explainCall(started(), inbound, mountOf(inbound, explainPath))),
     })
 
   return {
@@ -85,15 +115,24 @@ export function consolePages({ playground = true, explain = true }: ConsoleOptio
       gateway = startedGateway
     },
     routes,
-    ...(playground ? { onFinish: calls.write } : {}),
+    ...onFinishOf(playground ? calls.write : undefined, recent?.onFinish),
+    ...(recent === undefined ? {} : { onNotice: recent.onNotice }),
   }
 }
 
-/** The page's addresses are relative, so a trailing slash would break them. */
-const playgroundReply: PluginRoute['handle'] = (inbound) =>
-  inbound.path.endsWith('/')
-    ? { status: 308, headers: { location: '../playground', 'cache-control': 'no-cache' }, body: null }
-    : pageReply(pages.playground, inbound)
+/** Combines the hooks of the two records of calls; without one, the gateway calls nothing. */
+function onFinishOf(...hooks: readonly Plugin['onFinish'][]): Pick<Plugin, 'onFinish'> {
+  const set = hooks.filter((hook) => hook !== undefined)
+  const [first, second] = set
+  if (first === undefined) return {}
+  if (second === undefined) return { onFinish: first }
+  return {
+    onFinish(event) {
+      first(event)
+      second(event)
+    },
+  }
+}
 
 /** Returns the path before the gateway's own paths: its `basePath`, unless the host has already removed it. */
-const mountOf = ({ path }: Inbound): string => path.replace(/\/$/, '').slice(0, -explainPath.length)
+const mountOf = ({ path }: Inbound, route: string): string => path.replace(/\/$/, '').slice(0, -route.length)

@@ -24,13 +24,13 @@ export async function explainCall(gateway: PluginHost, inbound: Inbound, mount: 
   if (type !== 'application/json')
     throw new GatewayError(
       'unsupported_media_type',
-      "Only JSON is explained: send the call's body with content-type: application/json.",
+      'Explanations need a JSON body: send the body of the call with content-type: application/json.',
     )
   const path = new URLSearchParams(inbound.query).get('path') ?? ''
   if (!path.startsWith('/'))
     throw new GatewayError(
       'invalid_request',
-      "Say which call to explain by its path, without the gateway's own address: ?path=/v1/chat/completions",
+      "Missing query parameter 'path': set it to the path of the call, such as ?path=/v1/chat/completions.",
       { param: 'path' },
     )
   const headers = new Headers({ 'content-type': 'application/json' })

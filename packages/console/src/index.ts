@@ -1,1 +1,13 @@
+export type { Authorize } from './authorization.ts'
 export { type ConsoleOptions, consolePages } from './console-pages.ts'
+export type {
+  CallSummary,
+  RecentAttempt,
+  RecentCall,
+  RecentError,
+  RecentLoss,
+  RecentSkip,
+  RecentUsage,
+} from './recent-calls/recent-call.ts'
+export type { RecentCallsOptions } from './recent-calls/recent-calls.ts'
+export type { UsageOptions, UsageReport, UsageTokens } from './usage/usage-tokens.ts'

@@ -9,6 +9,14 @@ export interface Info {
   readonly playground: boolean
   /** True if `POST console/explain` is available: the Playground may show what is behind the gateway. */
   readonly explain: boolean
+  /** False: calls need no token. */
+  readonly requiresToken: boolean
+  /** True if `GET readyz` exists. */
+  readonly readiness: boolean
+  /** True if the page of recent calls exists; its data require authorization. */
+  readonly calls: boolean
+  /** True if the pages of usage and tokens exist; their data require authorization. */
+  readonly usage: boolean
   readonly endpoints: readonly Endpoint[]
 }
 

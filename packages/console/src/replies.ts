@@ -1,7 +1,7 @@
 /// <reference path="./virtual-assets.d.ts" />
 
 import { assets, type pages } from 'virtual:console-assets'
-import type { Inbound, Reply } from '@modelgate/core'
+import type { Inbound, PluginRoute, Reply } from '@modelgate/core'
 
 type Page = (typeof pages)[keyof typeof pages]
 
@@ -43,6 +43,14 @@ export function pageReply({ html, scripts, etag }: Page, inbound: Inbound): Repl
   return isKnown(inbound, etag) ? { status: 304, headers, body: null } : { status: 200, headers, body: html }
 }
 
+/** Creates the handler of a page `/console/{name}`. Its addresses are relative, so a trailing slash would break them. */
+export const subpage =
+  (page: Page, name: string): PluginRoute['handle'] =>
+  (inbound) =>
+    inbound.path.endsWith('/')
+      ? { status: 308, headers: { location: `../${name}`, 'cache-control': 'no-cache' }, body: null }
+      : pageReply(page, inbound)
+
 /** Proxies that compress a response make its etag weak; it still names the same page. */
 const isKnown = (inbound: Inbound, etag: string): boolean =>
   (inbound.header('if-none-match') ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag)
@@ -69,4 +77,28 @@ export const dataReply = (value: unknown): Reply => ({
   status: 200,
   headers: { 'content-type': json, 'cache-control': 'no-store', ...guarded },
   body: JSON.stringify(value),
+})
+
+/** Returns a CSV file to save, never cached. */
+export const csvReply = (csv: string, file: string): Reply => ({
+  status: 200,
+  headers: {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${file}"`,
+    'cache-control': 'no-store',
+    ...guarded,
+  },
+  body: csv,
+})
+
+/** Returns server-sent events, never cached, and not buffered by proxies. */
+export const streamReply = (body: AsyncIterable<Uint8Array>): Reply => ({
+  status: 200,
+  headers: {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    ...guarded,
+  },
+  body,
 })

@@ -14,5 +14,11 @@ declare module 'virtual:console-assets' {
   }
   export const version: string
   export const assets: readonly Asset[]
-  export const pages: { readonly home: Page; readonly playground: Page }
+  export const pages: {
+    readonly home: Page
+    readonly playground: Page
+    readonly calls: Page
+    readonly usage: Page
+    readonly tokens: Page
+  }
 }

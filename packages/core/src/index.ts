@@ -8,7 +8,7 @@ export {
   type QuotaState,
   type RetryHints,
 } from './base/errors.ts'
-export type { Json, JsonObject } from './base/json/types.ts'
+export type { Json, JsonObject } from './base/json/json.ts'
 export type { Format, Operation, OperationName, UpstreamFormat } from './base/names.ts'
 export type {
   Authenticate,
@@ -29,21 +29,32 @@ export type {
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
 export type { Identity, OnLoss } from './config/identity.ts'
 export type { Limits, TargetLimits } from './config/limits.ts'
+export { toLogger } from './config/logger.ts'
 export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
+export type { ModelDescription, ModelPrice } from './config/model-description.ts'
 export type {
   Admission,
   AdmitCall,
   Attempt,
+  CallRejected,
+  CircuitChanged,
+  CooldownStarted,
   Cost,
+  DrainStarted,
   EstimatedBy,
   ExpectedUse,
+  FailureCause,
   FinishEvent,
+  GatewayNotice,
+  GatewayStatus,
   Plugin,
   PluginHost,
   PluginRoute,
+  Reconfigured,
   RequestEvent,
   SkippedTarget,
   UpstreamEvent,
+  UpstreamStatus,
   UsageBasis,
 } from './config/plugin.ts'
 export type {

@@ -1,10 +1,10 @@
-// What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
+// Internals of this package for tests and document generators of other packages. Resolved in this workspace only, never published.
 
 export { concatBytes } from '../src/base/bytes.ts'
 export { errorKinds, type RetryScope } from '../src/base/error-kinds.ts'
 export { spliceJson } from '../src/base/json/edit.ts'
-export { nestsDeeper, scanJson } from '../src/base/json/scan.ts'
-export type { JsonObject } from '../src/base/json/types.ts'
+export type { JsonObject } from '../src/base/json/json.ts'
+export { nestsDeeper, scanJson } from '../src/base/json/json.ts'
 export type { OperationName } from '../src/base/names.ts'
 export { errorReply } from '../src/calls/reply.ts'
 export { defaultLimits } from '../src/config/limits.ts'
@@ -17,7 +17,7 @@ export {
   verdictWord,
 } from '../src/formats/capabilities.ts'
 export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
-export { wireCodecOf } from '../src/formats/codec-registry.ts'
+export { wireCodecs } from '../src/formats/codec-registry.ts'
 export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
 export { streamedEvents, wholeAnswer } from '../src/formats/converse/responses.test-support.ts'
 export { geminiCodec } from '../src/formats/gemini/codec.ts'
@@ -32,25 +32,31 @@ export type {
   ToolCallPart,
   Turn,
 } from '../src/formats/ir.ts'
-export { createReport, lossHeader, responseReport as answerSide } from '../src/formats/loss-report.ts'
-export { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../src/formats/references/places.ts'
+export { createReport, lossHeader } from '../src/formats/loss-report.ts'
+export {
+  type ReferencePlace,
+  type ReferenceScheme,
+  referenceKinds,
+  referencePlaces,
+} from '../src/formats/references/places.ts'
 export { responsesCodec } from '../src/formats/responses/codec.ts'
 export { foldEvents } from '../src/formats/shared/fold.test-support.ts'
 export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-places.ts'
+export { responseReport as answerSide } from '../src/formats/shared/response-losses.ts'
 export { applySettingsChanges as settleChanges } from '../src/formats/shared/settings-changes.ts'
 export { readCredential } from '../src/gateway/authenticate.ts'
 export { memorySpool } from '../src/http/spool.ts'
-export { createSseDecoder } from '../src/http/sse/decode.ts'
-export type { SseEvent } from '../src/http/sse/event.ts'
-export { encodeAllSse } from '../src/http/sse/event.ts'
+export type { SseEvent } from '../src/http/sse/sse.ts'
+export { createSseDecoder, encodeAllSse } from '../src/http/sse/sse.ts'
 export { translateLane } from '../src/lanes/generation-translation.ts'
 export type { Lane } from '../src/lanes/lane.ts'
 export { placesOf } from '../src/operations/model-operations.ts'
 export { parseForm, readDisposition } from '../src/operations/multipart/parse-form.ts'
 export { realtimePlaces } from '../src/operations/realtime/messages.ts'
 export { createMatcher, routes } from '../src/operations/routes.ts'
+export { defaultBreaker } from '../src/routing/health/circuit-breaker.ts'
 export { fillStars, namePattern } from '../src/routing/model-patterns.ts'
-export { retryScope } from '../src/routing/retry-policy.ts'
+export { defaultRetry, retryScope } from '../src/routing/retry-policy.ts'
 export { framesToEvents } from '../src/upstreams/aws/bedrock-events.ts'
 export { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../src/upstreams/aws/frames.test-support.ts'
 export { allFieldsExcept } from '../src/upstreams/chat-fields.ts'

@@ -5,7 +5,7 @@ export const loadLazyModules = (): Promise<unknown> =>
   Promise.all([
     import('../src/formats/codecs.ts'),
     import('../src/lanes/generation-translation.ts'),
-    import('../src/operations/handle-model-operation.ts'),
+    import('../src/operations/model-operations.ts'),
     import('../src/operations/count-tokens.ts'),
     ...Object.values(modelOperations).map((load) => load()),
     import('../src/operations/responses/index.ts'),

@@ -53,7 +53,10 @@ function parserErrorOf(error: unknown): GatewayError | undefined {
       )
     case 'encoding.unsupported':
     case 'charset.unsupported':
-      return new GatewayError('unsupported_media_type', "The app's body parser does not know the body's encoding.")
+      return new GatewayError(
+        'unsupported_media_type',
+        "The app's body parser does not support the encoding of the body.",
+      )
     default:
       return undefined
   }

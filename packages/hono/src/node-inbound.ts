@@ -80,7 +80,9 @@ export class HonoInbound implements Inbound {
     try {
       bytes = new Uint8Array(await (isRead ? req : raw).arrayBuffer())
     } catch (cause) {
-      throw isRead ? notKept(cause) : new GatewayError('cancelled', 'The request body broke off.', { cause })
+      throw isRead
+        ? notKept(cause)
+        : new GatewayError('cancelled', 'The connection closed before the request body was complete.', { cause })
     }
     if (bytes.length > limit)
       throw new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`)
@@ -100,4 +102,6 @@ export class HonoInbound implements Inbound {
 }
 
 const notKept = (cause: unknown): GatewayError =>
-  new GatewayError('internal', 'Something before the gateway read the request body and did not keep it.', { cause })
+  new GatewayError('internal', 'Middleware in front of the gateway read the request body and did not keep it.', {
+    cause,
+  })

@@ -30,14 +30,14 @@ async function takeUpload(inbound: Inbound) {
 
 async function start() {
   const gateway = createFakeGateway()
-  const asked: Inbound[] = []
+  const inbounds: Inbound[] = []
   const handle = (inbound: Inbound): Promise<Reply> => {
-    asked.push(inbound)
+    inbounds.push(inbound)
     return inbound.query === 'upload' ? takeUpload(inbound) : adapterFunctions(gateway).handle(inbound)
   }
   const app = new Hono().use('/ai/*', honoMiddleware(withAdapterFunctions(gateway, { handle })))
   const { port } = await serve(getRequestListener(app.fetch))
-  return { asked, ...dial(port) }
+  return { inbounds, ...dial(port) }
 }
 
 it.each([
@@ -45,9 +45,9 @@ it.each([
   ['without a length', 'transfer-encoding: chunked', '4\r\nhalf\r\n', '/ai/v1/echo'],
   ['of an upload', 'content-length: 100', 'half', '/ai/v1/echo?upload'],
 ])('rejects a body %s that does not arrive with 408', async (_name, framing, begin, path) => {
-  const { asked, socket, received } = await start()
+  const { inbounds, socket, received } = await start()
   socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n${begin}`)
-  await until(() => asked.length === 1, 'the request to reach the application')
+  await until(() => inbounds.length === 1, 'the request to reach the application')
   vi.advanceTimersByTime(20_000)
   await sleep(20)
   expect(received()).toBe('')
@@ -56,9 +56,9 @@ it.each([
 })
 
 it('waits for a body that arrives slowly but steadily', async () => {
-  const { asked, socket, received } = await start()
+  const { inbounds, socket, received } = await start()
   socket.write('POST /ai/v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n')
-  await until(() => asked.length === 1, 'the request to reach the application')
+  await until(() => inbounds.length === 1, 'the request to reach the application')
   for (let sent = 0; sent < 20_000; sent += 2000) {
     socket.write('a'.repeat(2000))
     await sleep(20)

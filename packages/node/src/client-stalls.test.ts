@@ -109,7 +109,7 @@ describe('a client that does not read', () => {
     // A client that reads again within a second gets the error. Only the tail is searched, to save time.
     socket.resume()
     await until(
-      () => tail.includes('did not finish its answer within 2 s'),
+      () => tail.includes('did not finish its response within 2 s'),
       'the timeout error at the end of the stream',
       10_000,
     )

@@ -7,26 +7,26 @@ import { serve } from './testing/server.ts'
 
 const peer = fileURLToPath(new URL('testing/upload-peer.mjs', import.meta.url))
 
-function start(...args: string[]): { child: ChildProcess; told: Promise<unknown> } {
+function start(...args: string[]): { child: ChildProcess; reported: Promise<unknown> } {
   // Without the flags and conditions of the test runner.
   const child = fork(peer, args, { execArgv: [] })
   onTestFinished(() => void child.kill())
-  const told = new Promise<unknown>((resolve, reject) => {
+  const reported = new Promise<unknown>((resolve, reject) => {
     child.once('message', resolve)
     child.once('error', reject)
     child.once('exit', (code) => reject(new Error(`upload-peer ended with code ${code}`)))
   })
-  return { child, told }
+  return { child, reported }
 }
 
 const sent = async (url: string, megabytes: number) =>
-  (await start('client', url, String(megabytes)).told) as { status: number; text: string; sha256: string }
+  (await start('client', url, String(megabytes)).reported) as { status: number; text: string; sha256: string }
 
 /** Every test file has its own process, so its memory is the gateway's. */
 it('uploads 100 MB unchanged with less than 50 MB of memory', {
   timeout: 60_000,
 }, async () => {
-  const upstream = String(await start('upstream').told)
+  const upstream = String(await start('upstream').reported)
   const gateway = createGateway({
     auth: 'none',
     upstreams: { up: openai({ baseURL: `${upstream}/v1` }) },

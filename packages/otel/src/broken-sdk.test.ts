@@ -42,12 +42,12 @@ describe('a call with a broken SDK', () => {
     ['a span that cannot be written to', spanThat({ setAttributes: boom })],
     ['a span that cannot be ended', spanThat({ end: boom })],
   ])('succeeds when the SDK breaks: %s', async (_, tracerProvider) => {
-    const said: DiagLogger['error'] = vi.fn()
-    diag.setLogger({ ...console, error: said, verbose() {}, debug() {}, info() {}, warn() {} })
+    const logError: DiagLogger['error'] = vi.fn()
+    diag.setLogger({ ...console, error: logError, verbose() {}, debug() {}, info() {}, warn() {} })
     const recorder = createRecorder()
     const plugin = otel({ tracerProvider, meterProvider: recorder.meterProvider })
     expect(() => play(plugin)).not.toThrow()
-    expect(said).toHaveBeenCalledWith(expect.stringMatching(/^@modelgate\/otel: .* failed$/), expect.any(Error))
+    expect(logError).toHaveBeenCalledWith(expect.stringMatching(/^@modelgate\/otel: .* failed$/), expect.any(Error))
     // The parts that still work continue.
     expect(await recorder.points('modelgate.attempts')).toHaveLength(1)
   })

@@ -36,7 +36,7 @@ export function attemptEnd(event: FinishEvent, index: number): AttemptEnd {
 const other = '_OTHER'
 
 /**
- * Returns the kind of error that a call ended with (docs/errors.md), or undefined after a success. Messages are not read: they
+ * Returns the kind of error that a call ended with (docs/reference/errors.md), or undefined after a success. Messages are not read: they
  * may quote the request.
  */
 export function errorTypeOf({ outcome, error }: Pick<FinishEvent, 'outcome' | 'error'>): string | undefined {

@@ -40,7 +40,7 @@ const isContext = (value: Partial<Context>): boolean =>
   typeof value.getValue === 'function' && typeof value.setValue === 'function'
 
 /**
- * Creates a plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI (docs/observability.md).
+ * Creates a plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI (docs/operate/observability.md).
  * Without a registered SDK it costs almost nothing. It never throws and never fails a call: failures are reported to OpenTelemetry's
  * `diag`.
  */

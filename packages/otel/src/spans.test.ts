@@ -170,7 +170,7 @@ describe('the spans of a call', () => {
       'modelgate.upstream.model': 'gpt-5',
       'modelgate.upstream.format': 'responses',
     })
-    const asked = {
+    const requested = {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'openai',
       'gen_ai.request.model': 'gpt-5',
@@ -181,7 +181,7 @@ describe('the spans of a call', () => {
     }
     expect(attempts.map(({ attributes }) => attributes)).toEqual([
       {
-        ...asked,
+        ...requested,
         'error.type': 'rate_limited',
         'http.response.status_code': 429,
         'modelgate.attempt.number': 1,
@@ -191,7 +191,7 @@ describe('the spans of a call', () => {
         'modelgate.upstream.request_id': 'req_theirs',
       },
       {
-        ...asked,
+        ...requested,
         'gen_ai.response.finish_reasons': ['stop'],
         'gen_ai.response.time_to_first_chunk': 0.25,
         'gen_ai.usage.input_tokens': 100,

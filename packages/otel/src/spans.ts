@@ -105,13 +105,13 @@ export function createSpans({ provider, contextFrom, extra, providerOf }: SpanOp
     const spanContext = span.spanContext()
     if (!isSpanContextValid(spanContext) || spanContext.spanId === trace.getSpanContext(parent)?.spanId)
       return undefined
-    const asked = span.isRecording() ? requestAttributes({ ...event, body }) : {}
-    span.setAttributes(asked)
+    const attributes = span.isRecording() ? requestAttributes({ ...event, body }) : {}
+    span.setAttributes(attributes)
     return {
       tracer,
       span,
       context: trace.setSpan(parent, span),
-      shared: { ...shared, ...asked, ...(stream ? { [attributeNames.stream]: true } : {}) },
+      shared: { ...shared, ...attributes, ...(stream ? { [attributeNames.stream]: true } : {}) },
       body,
       stream,
       clock: startClock(startedAt),

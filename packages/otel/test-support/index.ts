@@ -1,2 +1,2 @@
-// What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
+// Internals of this package for tests and document generators of other packages. Resolved in this workspace only, never published.
 export { createRecorder } from '../src/testing/recorder.ts'

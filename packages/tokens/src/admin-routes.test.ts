@@ -15,11 +15,11 @@ interface Asked {
 
 function make(authorize: AdminOptions['authorize'] = () => true) {
   const store = fakeStore()
-  const asked: unknown[] = []
+  const received: unknown[] = []
   const tokens: ManagedTokens = {
     ...createManagement({ store, onChange: () => {}, now: () => start }),
     usage: async (id, query) => {
-      asked.push([id, query])
+      received.push([id, query])
       return { id } as Awaited<ReturnType<ManagedTokens['usage']>>
     },
   }
@@ -43,16 +43,16 @@ function make(authorize: AdminOptions['authorize'] = () => true) {
     try {
       const {
         status,
-        headers: told,
+        headers: responseHeaders,
         body: answer,
       } = (await found.handle(inbound, id === undefined ? {} : { id })) as Reply
-      return { status, headers: told, body: JSON.parse(String(answer)) }
+      return { status, headers: responseHeaders, body: JSON.parse(String(answer)) }
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       return { status: error.info.status, body: { param: error.info.param, message: error.message } }
     }
   }
-  return { ask, store, tokens, asked, routes }
+  return { ask, store, tokens, received, routes }
 }
 
 const all = [
@@ -119,7 +119,7 @@ describe('the authorized endpoints', () => {
 
 describe('the endpoints', () => {
   it('issue, update, rotate and revoke a token', async () => {
-    const { ask, asked } = make()
+    const { ask, received } = make()
     const issued = await ask('POST /admin/tokens', undefined, { body: { name: 'laptop', owner: 'ada' } })
     expect(issued).toMatchObject({ status: 201, body: { name: 'laptop', secret: expect.stringMatching(/^mg-/) } })
     const { id, secret } = issued.body
@@ -133,7 +133,7 @@ describe('the endpoints', () => {
     expect(rotated).toMatchObject({ status: 200, body: { id, secret: expect.stringMatching(/^mg-/) } })
     expect(rotated.body.secret).not.toBe(secret)
     expect(await ask('GET /admin/tokens/{id}/usage', id, { query: 'from=2026-11-01' })).toMatchObject({ status: 200 })
-    expect(asked).toEqual([[id, { from: '2026-11-01' }]])
+    expect(received).toEqual([[id, { from: '2026-11-01' }]])
     expect(await ask('POST /admin/tokens/{id}/revoke', id)).toMatchObject({ status: 200, body: { revokedAt: start } })
     expect(await ask('POST /admin/tokens/{id}/rotate', id)).toMatchObject({ status: 409 })
     expect(await ask('DELETE /admin/tokens/{id}', id, { headers: {} })).toMatchObject({ status: 200 })

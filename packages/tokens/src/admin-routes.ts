@@ -154,14 +154,14 @@ function checkMediaType(inbound: Inbound): void {
   if (type === 'application/json') return
   throw new GatewayError(
     'unsupported_media_type',
-    `Send 'content-type: application/json', also without a body${type ? `; this is '${type.slice(0, 100)}'` : ''}.`,
+    `Send 'content-type: application/json', even without a body${type ? `; this is '${type.slice(0, 100)}'` : ''}.`,
   )
 }
 
 function checkNames(names: readonly string[], allowed: readonly string[], kind: string): void {
   const unknown = names.find((name) => !allowed.includes(name))
   if (unknown === undefined) return
-  const known = allowed.length === 0 ? 'This endpoint has none.' : `Known: ${allowed.join(', ')}.`
+  const known = allowed.length === 0 ? 'This endpoint accepts none.' : `Known: ${allowed.join(', ')}.`
   throw new GatewayError('invalid_request', `Unknown ${kind} '${unknown.slice(0, 100)}'. ${known}`, {
     param: unknown.slice(0, 100),
   })

@@ -1,7 +1,14 @@
-import type { Admission, AdmitCall, Authenticate, FinishEvent, Logger, Plugin } from '@modelgate/core'
+import {
+  type Admission,
+  type AdmitCall,
+  type Authenticate,
+  type FinishEvent,
+  type Logger,
+  type Plugin,
+  toLogger,
+} from '@modelgate/core'
 import { type AdminOptions, createAdminRoutes } from './admin-routes.ts'
 import { type Awaitable, isThenable } from './base/async.ts'
-import { safeLogger } from './base/safe-logger.ts'
 import { steadyClock } from './base/steady-clock.ts'
 import type { Storage } from './contract/storage.ts'
 import { type LedgerSink, recordOf } from './ledger/ledger-record.ts'
@@ -9,6 +16,8 @@ import { createAdmission } from './limits/admission.ts'
 import { readUsage, type TokenUsage, type UsageQuery } from './limits/usage.ts'
 import type { PriceTable } from './prices/price-table.ts'
 import { costOfCall, createPrices, guardedPrices, type Prices } from './prices/prices.ts'
+import { createUnpricedWarning } from './prices/warn-unpriced.ts'
+import { createReports, type ReportSignal, type UsageReport, type UsageReportQuery } from './report/usage-report.ts'
 import { createErrorMapper } from './storage/errors.ts'
 import { folderStorage } from './storage/folder/folder-storage.ts'
 import { createAuthenticate, createIdentities } from './tokens/authenticate.ts'
@@ -21,7 +30,7 @@ export interface TokensOptions {
   readonly storage?: Storage
   /** Prices of models, which budgets in money need. Default: no price is known. */
   readonly prices?: Prices | PriceTable
-  /** Receives a record of each call. Default: none. The sums of `usage` do not need it. */
+  /** Receives a record of each call. Default: none. The sums of `usage` do not need it. `report` reads it if it has `read`. */
   readonly ledger?: LedgerSink
   /**
    * Milliseconds for which a token is cached. A token that another process revokes may be accepted for that long. Default: 500;
@@ -29,7 +38,7 @@ export interface TokensOptions {
    */
   readonly cacheMs?: number
   /**
-   * Milliseconds for which the last known state of a token is used while the storage is away. Default: 0, which rejects such calls
+   * Milliseconds for which the last known state of a token is used while the storage is unavailable. Default: 0, which rejects such calls
    * with 503.
    */
   readonly staleMs?: number
@@ -57,6 +66,12 @@ export interface Tokens extends TokenManagement {
   readonly plugin: Plugin
   /** Returns what a token has used and what remains. Rejects with GatewayError `not_found` or `invalid_request`. */
   usage(id: string, query?: UsageQuery): Promise<TokenUsage>
+  /**
+   * Returns the usage of all tokens by token, model and day: from the ledger if it can be read, else from the counters of the storage. At most
+   * two reports are read at the same time. Rejects with GatewayError `invalid_request` (with `param`), `unavailable`, or `cancelled` if
+   * `signal` is aborted.
+   */
+  report(query?: UsageReportQuery, options?: { readonly signal?: ReportSignal }): Promise<UsageReport>
   /** Creates a plugin with JSON endpoints to manage tokens. Throws TypeError without `authorize`. */
   routes(options: AdminOptions): Plugin
   /** Writes all unwritten data, and releases files and timers. Call it after `gateway.close()`. */
@@ -83,16 +98,16 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   checkTime('cacheMs', cacheMs, maxCacheMs)
   checkTime('staleMs', staleMs, Number.MAX_SAFE_INTEGER)
   checkReservation(reserve?.outputTokens, unpriced)
-  const logger = safeLogger(options.logger)
+  const logger = toLogger(options.logger)
   const prices = options.prices === undefined ? undefined : guardedPrices(pricesOf(options.prices), logger)
   const storage = options.storage ?? folderStorage(undefined, { logger })
   const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now: steadyNow })
   const identities = createIdentities(storage.tokens)
-  const told = createErrorMapper(logger)
+  const toGatewayError = createErrorMapper(logger)
   const admission = createAdmission({
     meters: storage.meters,
     logger,
-    toGatewayError: told,
+    toGatewayError,
     now,
     ...(prices === undefined ? {} : { prices }),
     ...(reserve === undefined ? {} : { reserve }),
@@ -107,11 +122,11 @@ export function createTokens(options: TokensOptions = {}): Tokens {
       return Promise.resolve(record).then(
         (found) => (found === undefined ? undefined : admission.admit(found, call)),
         (error: unknown) => {
-          throw told(error)
+          throw toGatewayError(error)
         },
       )
     } catch (error) {
-      throw told(error)
+      throw toGatewayError(error)
     }
   }
   const plugin: Plugin = Object.freeze({
@@ -121,11 +136,12 @@ export function createTokens(options: TokensOptions = {}): Tokens {
       started = true
     },
     admit,
-    ...(prices === undefined ? {} : { costOf: (event: FinishEvent) => costOfCall(prices, event) }),
+    ...(prices === undefined ? {} : { costOf: costWithWarning(prices, logger), priceOf: displayedPrice(prices) }),
     ...(ledger === undefined ? {} : { onFinish: (event: FinishEvent) => ledger.append(recordOf(event)) }),
   })
   const management = createManagement({ store: storage.tokens, onChange: cache.forget, now })
   const usage: Tokens['usage'] = (id, query) => readUsage({ storage, prices, now }, id, query)
+  const report = createReports({ storage, ledger, prices, now })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {
     closing ??= closeAll(admission.close, () => ledger?.close?.() ?? ledger?.flush?.(), storage.close)
@@ -138,15 +154,34 @@ export function createTokens(options: TokensOptions = {}): Tokens {
       identities,
       plugin,
       isStarted: () => started,
-      toGatewayError: told,
+      toGatewayError,
       now,
     }),
     plugin,
     usage,
+    report,
     routes: (admin: AdminOptions) => createAdminRoutes({ ...management, usage }, admin),
     close,
     [Symbol.asyncDispose]: close,
   })
+}
+
+/** Returns `costOf` of the plugin, which warns of models without a price. */
+function costWithWarning(prices: Prices, logger: Logger): NonNullable<Plugin['costOf']> {
+  const warnUnpriced = createUnpricedWarning(prices, logger)
+  return (event) => {
+    const cost = costOfCall(prices, event)
+    if (cost === undefined) warnUnpriced(event)
+    return cost
+  }
+}
+
+/** Returns `priceOf` of the plugin: the prices that a person compares, without the rarer rates. */
+function displayedPrice({ currency, priceOf }: Prices): NonNullable<Plugin['priceOf']> {
+  return ({ upstream, model }) => {
+    const price = priceOf(upstream, model)
+    return price === undefined ? undefined : { currency, ...price }
+  }
 }
 
 /** Runs all functions in order, also if one fails, and throws the first failure. */

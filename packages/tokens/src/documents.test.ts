@@ -5,7 +5,7 @@ import { sumLedger } from './ledger/sum-ledger.ts'
 import { type PriceTable, priceFields } from './prices/price-table.ts'
 import { createPrices } from './prices/prices.ts'
 
-const read = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
+const read = (name: string): string => readFileSync(new URL(`../../../docs/guide/${name}`, import.meta.url), 'utf8')
 const between = (text: string, mark: string): string =>
   text.split(`<!-- ${mark} -->`)[1]?.split(`<!-- /${mark} -->`)[0] ?? expect.fail(`the mark ${mark} is missing`)
 const example = (text: string): unknown => JSON.parse(between(text, 'example').replaceAll(/^```.*$/gm, ''))
@@ -15,7 +15,7 @@ const named = (text: string): string[] =>
     [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
   )
 
-describe('docs/prices.md', () => {
+describe('docs/guide/prices.md', () => {
   const text = read('prices.md')
 
   it('names every price field, and no other', () =>
@@ -30,7 +30,7 @@ describe('docs/prices.md', () => {
   })
 })
 
-describe('docs/ledger.md', () => {
+describe('docs/guide/ledger.md', () => {
   const text = read('ledger.md')
   const table = between(text, 'record')
   /** Names of the record fields, mapped to true if every record has the field. */

@@ -40,6 +40,8 @@ export {
   pricePlugin,
   readPrices,
 } from './prices/prices.ts'
+export type { UsageReportRow } from './report/report-rows.ts'
+export type { ReportSignal, UsageReport, UsageReportQuery, UsageReportToken } from './report/usage-report.ts'
 export { type FolderStorage, type FolderStorageOptions, folderStorage } from './storage/folder/folder-storage.ts'
 export { memoryStorage } from './storage/memory/memory-storage.ts'
 export type { RedisClient } from './storage/redis/client.ts'

@@ -1,4 +1,4 @@
-// What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
+// Internals of this package for tests and document generators of other packages. Resolved in this workspace only, never published.
 
 export { type Connection, connect, sharedRedis, withoutRedis } from '../src/storage/redis/redis.test-support.ts'
 export { type DelayedRedis, delayRedis } from '../src/storage/redis/redis-delay.test-support.ts'

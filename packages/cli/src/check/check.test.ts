@@ -186,9 +186,9 @@ describe('a failing upstream', () => {
 describe('a configuration', () => {
   it.each([
     [{ upstreams: {}, models: {} }, 'upstreams is empty'],
-    [one({ provider: 'openai', apiKey: 'k' }, { a: 'two' }), "models['a'] names the upstream 'two'"],
+    [one({ provider: 'openai', apiKey: 'k' }, { a: 'two' }), "models['a'] names the unknown upstream 'two'"],
     [one({ provider: 'opnai' }), "Did you mean 'openai'?"],
-    [one({ provider: 'openai', baseURL: 'http://ada:secret@host/v1' }), 'baseURL holds a name or a password'],
+    [one({ provider: 'openai', baseURL: 'http://ada:secret@host/v1' }), 'baseURL contains a user name or a password'],
   ])('%j is invalid, and no upstream is called', async (config, words) => {
     const { report, code } = await checked(config)
     expect(report).toMatchObject({ ok: false, error: expect.stringContaining(words), upstreams: [] })

@@ -4,6 +4,7 @@ import { FlagOrEnvironmentError } from '../terminal/errors.ts'
 import { shellQuote } from '../terminal/format.ts'
 import { anyOf, singleToken } from './auth.ts'
 import type { ModelgateConfig } from './define-config.ts'
+import type { LogFlags } from './server-log.ts'
 import type { ServerResources } from './server-resources.ts'
 import type { StorageLocations } from './token-storage.ts'
 
@@ -24,14 +25,15 @@ export function checkAuth({ auth }: ModelgateConfig): void {
 }
 
 /**
- * Combines the ways to authenticate: MODELGATE_TOKEN or the file's `token`, the file's `auth`, and issued tokens if they are stored.
- * Without any of these, a token is generated for this run.
+ * Combines the ways to authenticate: MODELGATE_TOKEN or the file's `token`, the file's `auth`, and issued tokens if they are stored, or if a page
+ * issues them. A token is generated for this run if nothing is set and issued tokens are not stored.
  */
 export function accessOf(
   config: ModelgateConfig,
   locations: StorageLocations,
   { env }: CommandContext,
   resources: ServerResources,
+  hasTokensPage: boolean,
 ): Access {
   const { auth } = config
   const set = env.MODELGATE_TOKEN || config.token || undefined
@@ -44,12 +46,12 @@ export function accessOf(
       notes: [`auth is 'none': the server accepts every request without authentication${idle}`],
     }
   }
-  const issues = keepsIssuedTokens(locations)
-  const token = set ?? (issues || auth !== undefined ? undefined : resources.generatedToken)
+  const keeps = keepsIssuedTokens(locations)
+  const token = set ?? (keeps || auth !== undefined ? undefined : resources.generatedToken)
   const methods = [
     ...(token === undefined ? [] : [singleToken(token)]),
     ...(auth === undefined ? [] : [auth]),
-    ...(issues ? [resources.tokens.tokens.authenticate] : []),
+    ...(keeps || hasTokensPage ? [resources.tokens.tokens.authenticate] : []),
   ]
   const [only] = methods
   return {
@@ -82,7 +84,7 @@ export function issueCommand(
 }
 
 /** Flags of `start` that configure the server. */
-export interface Flags {
+export interface Flags extends LogFlags {
   readonly config?: string | undefined
   readonly port?: string | undefined
   readonly host?: string | undefined

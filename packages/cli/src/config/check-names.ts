@@ -36,6 +36,8 @@ const fields = {
   fetch: 'code',
   transport: 'code',
   logger: 'any',
+  log: 'any',
+  logLevel: 'any',
 } as const satisfies Record<keyof ModelgateConfig, string>
 
 const kinds: Readonly<

@@ -38,6 +38,10 @@ export interface ModelgateConfig<U extends string = string, I extends Identity =
   upstreams?: Readonly<Record<U, Upstream>>
   /** Model routes. Default without `upstreams`: the models of the environment's providers. */
   models?: Readonly<Record<string, ModelRoute<NoInfer<U>, NoInfer<I>>>>
+  /** Format of the log: `'pretty'` for people, `'json'`, or `'off'`. The flag `--log` wins. Default: `'pretty'` on a terminal, else `'json'`. */
+  log?: 'pretty' | 'json' | 'off'
+  /** Lowest level that is logged. The flag `--log-level` and the variable `LOG_LEVEL` win. Default: `'info'`. */
+  logLevel?: 'debug' | 'info' | 'warn' | 'error'
   /** Serves the home page and the Playground; an object configures them. Default: true. */
   console?: boolean | ConsoleOptions
   /** Records OpenTelemetry spans and metrics with the SDK of the process. Default: false. */

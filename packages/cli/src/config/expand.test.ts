@@ -24,9 +24,9 @@ it('expands strings at any depth and leaves other values and names unchanged', (
 })
 
 it.each([
-  [{ upstreams: { x: { apiKey: '${NONE}' } } }, 'upstreams.x.apiKey takes NONE from the environment'],
-  [{ list: ['a', '${EMPTY}'] }, 'list[1] takes EMPTY'],
-  [{ a: '${not a name}' }, 'a holds ${not a name}: write ${NAME} or ${NAME:-default}'],
+  [{ upstreams: { x: { apiKey: '${NONE}' } } }, 'upstreams.x.apiKey needs the environment variable NONE'],
+  [{ list: ['a', '${EMPTY}'] }, 'list[1] needs the environment variable EMPTY'],
+  [{ a: '${not a name}' }, 'a contains the invalid reference ${not a name}: write ${NAME} or ${NAME:-default}'],
 ])('reports the variable and its location in %j', (data, words) => {
   expect(() => expand(data, env)).toThrow(words)
 })

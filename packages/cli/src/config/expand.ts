@@ -26,13 +26,13 @@ const expandText = (text: string, env: Env, report: ReportProblem, where: string
     if (escaped !== undefined) return escaped
     const [, name = '', , otherwise] = /^([A-Za-z_]\w*)(:-(.*))?$/s.exec(inside) ?? []
     if (name === '') {
-      report(`${where} holds ${whole}: write \${NAME} or \${NAME:-default}`)
+      report(`${where} contains the invalid reference ${whole}: write \${NAME} or \${NAME:-default}`)
       return whole
     }
     const value = env[name] || otherwise
     if (value === undefined) {
       report(
-        `${where} takes ${name} from the environment, where it is not set: export ${name}=…, write it into .env, or give a default, \${${name}:-…}`,
+        `${where} needs the environment variable ${name}, which is not set: run 'export ${name}=…', add it to .env, or set a default with \${${name}:-…}`,
       )
       return whole
     }

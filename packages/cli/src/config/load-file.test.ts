@@ -182,7 +182,7 @@ describe('loadFile', () => {
     [{ 'modelgate.config.json': '[]' }, 'modelgate.config.json: expected an object'],
     [
       { 'modelgate.config.json': '{ "token": "${NO_SUCH}" }' },
-      'modelgate.config.json: token takes NO_SUCH from the environment',
+      'modelgate.config.json: token needs the environment variable NO_SUCH',
     ],
     [{ 'modelgate.config.js': 'export const config = {}\n' }, 'modelgate.config.js: '],
     [{ 'modelgate.config.ts': 'export default { port: \n' }, 'modelgate.config.ts: '],

@@ -111,15 +111,28 @@ describe.skipIf(withoutRedisToKill !== undefined)('a configuration with Redis', 
     [{}, 200, 0],
     [{ timeoutMs: 100, localMs: 0 }, 503, 1],
   ])('uses the timeouts of the file: %j', async (settings, status, warnings) => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const context = await sharingContext(settings)
     const secret = await secretFrom(context)
     const ask = await started(context)
     expect((await ask(secret, { input: 'hi', store: false })).status).toBe(200)
     redis.pause(300)
     expect((await ask(secret, { input: 'hi', store: false })).status).toBe(status)
-    const warningLines = warn.mock.calls.map(([message]) => String(message))
-    expect(warningLines.filter((line) => line.startsWith('modelgate: Redis is unavailable'))).toHaveLength(warnings)
+    await vi.waitFor(() => expect(context.stdout().split('"msg":"Redis is unavailable').length - 1).toBe(warnings))
+  })
+
+  it('is not ready while Redis is unavailable, and ready again after that', async () => {
+    const context = await sharingContext({ timeoutMs: 100 })
+    const serving = await serve(context, { port: '0' })
+    open.push(serving.stop)
+    const readyz = async (): Promise<number> => (await fetch(`http://127.0.0.1:${serving.port}/readyz`)).status
+    await vi.waitFor(async () => expect(await readyz()).toBe(200), 5000)
+    redis.pause(3000)
+    await vi.waitFor(async () => expect(await readyz()).toBe(503), 5000)
+    await vi.waitFor(async () => expect(await readyz()).toBe(200), 10_000)
+    // The storage logs the outage, and the check does not repeat it.
+    const lines = context.stdout().split('\n')
+    expect(lines.filter((line) => line.includes('Redis is unavailable'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('readiness check'))).toEqual([])
   })
 
   it.each([

@@ -32,14 +32,20 @@ export function openRedis(settings: RedisSettings, { cwd, logger, isPatient }: O
   const { connectMs = 2000, commandMs = patientMs } = times
   const { createClient } = redisPackage(cwd)
   const client = createClient({ url, socket: { connectTimeout: isPatient ? patientMs : connectMs } })
-  let reported = false
+  /** The last failure of the connection, while there is none. */
+  let failure: unknown
   client.on('error', (error: unknown) => {
-    const reason = messageOf(error) || codeOf(error) || 'no connection'
-    if (!reported && logger !== false) logger.warn(`modelgate: Redis at ${hostOf(url)}: ${reason}`)
-    reported = true
+    const isFirst = failure === undefined
+    failure = error
+    if (!isFirst) return
+    if (!isPatient)
+      // The storage notices and logs the outage, also if there are no calls.
+      Promise.resolve(storage.tokens.get('none')).catch(() => {})
+    else if (logger !== false)
+      logger.warn(`modelgate: Redis at ${hostOf(url)}: ${messageOf(error) || codeOf(error) || 'no connection'}`)
   })
   client.on('ready', () => {
-    reported = false
+    failure = undefined
   })
   // Redis may become available later. Until then calls fail with 503.
   client.connect().catch(() => {})
@@ -47,7 +53,8 @@ export function openRedis(settings: RedisSettings, { cwd, logger, isPatient }: O
     client,
     prefix,
     // A failed command prints its error, so nothing is logged.
-    logger: isPatient ? false : logger,
+    logger:
+      isPatient || logger === false ? false : { warn: (message, details = failure) => logger.warn(message, details) },
     ...(isPatient ? { timeoutMs: patientMs, commandMs: patientMs, connectMs: patientMs } : times),
     ...(localMs === undefined ? {} : { away: { localMs } }),
   })

@@ -36,7 +36,9 @@ export class ProblemList {
   /** Creates the error that lists all problems. @param file name of the configuration file */
   toError(file: string | undefined): ConfigurationError {
     // A setting with an unset variable is reported once; its other problems follow from that.
-    const unset = this.#inFile.flatMap((problem) => /^\S+ takes (\w+) from the environment/.exec(problem)?.[1] ?? [])
+    const unset = this.#inFile.flatMap(
+      (problem) => /^\S+ needs the environment variable (\w+),/.exec(problem)?.[1] ?? [],
+    )
     const relevant = this.#inFile.filter((problem) => !unset.some((name) => problem.includes(`\${${name}}`)))
     return new ConfigurationError([
       ...new Set([

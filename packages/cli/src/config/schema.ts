@@ -1,11 +1,12 @@
 import type { ReferenceKind } from '@modelgate/core'
 import { providerCatalog } from '@modelgate/core/catalog'
 import { type OptionType, optionTypes } from './provider-options.ts'
+import { logFormats, logLevels } from './server-log.ts'
 
 type Schema = { readonly [name: string]: unknown }
 
 const keys: Schema = {
-  description: "The provider's key, or several: calls are spread over them.",
+  description: 'One API key, or several. Calls are distributed among several keys.',
   anyOf: [
     { type: 'string' },
     {
@@ -48,7 +49,10 @@ const upstream: Schema = {
   type: 'object',
   required: ['provider'],
   properties: {
-    provider: { enum: Object.keys(providerCatalog), description: 'A provider of the catalog: see docs/upstreams.md.' },
+    provider: {
+      enum: Object.keys(providerCatalog),
+      description: 'A provider of the catalog: see docs/reference/upstreams.md.',
+    },
   },
   oneOf: Object.entries(providerCatalog).map(([name, entry]) => ({
     type: 'object',
@@ -64,7 +68,7 @@ const upstream: Schema = {
 const ms = { type: 'number', exclusiveMinimum: 0 }
 const onLoss = {
   enum: ['ignore', 'warn', 'reject'],
-  description: 'What happens when a request cannot be carried whole.',
+  description: 'Policy for requests that a translation cannot preserve completely. Default: warn.',
 }
 const features = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream']
 
@@ -76,10 +80,11 @@ const target: Schema = {
     upstream: { type: 'string' },
     model: {
       type: 'string',
-      description: "The model's name there; `*` stands for what the `*` of the route's name matched.",
+      description:
+        "Model name at the upstream. Each `*` is replaced by the text that the `*` of the route's name matched.",
     },
     onLoss,
-    priority: { type: 'number', description: 'Targets with the lowest number come first.' },
+    priority: { type: 'number', description: 'Targets with the lowest number are tried first. Default: 0.' },
     weight: { type: 'number', exclusiveMinimum: 0 },
     when: { anyOf: [{ enum: features }, { type: 'array', items: { enum: features } }] },
     defaults: { type: 'object' },
@@ -118,23 +123,23 @@ const text = (description: string): Schema => ({ type: 'string', description })
 export const configSchema: Schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'modelgate.config.json',
-  description: `In every text \${NAME} and \${NAME:-default} are taken from the environment.`,
+  description: `Every string can contain \${NAME} and \${NAME:-default}, which are replaced by environment variables.`,
   type: 'object',
   additionalProperties: false,
   properties: {
     $schema: { type: 'string' },
     port: {
       anyOf: [{ type: 'integer', minimum: 0, maximum: 65_535 }, { type: 'string' }],
-      description: 'Where it listens. Default 8787.',
+      description: 'Port to listen on; 0 selects any free port. Default: 8787.',
     },
-    host: text('Which address it listens on. Default 127.0.0.1: this machine only.'),
-    basePath: text("Path prefix under which the gateway lives: '/ai'."),
-    auth: { const: 'none', description: 'Lets every call in.' },
-    token: text('A token that is let in. Default: one is made for each run.'),
-    data: text('The folder of issued tokens and of what they have used.'),
+    host: text('Address to listen on. Default: 127.0.0.1, this machine only.'),
+    basePath: text('Path prefix of all routes, such as /ai.'),
+    auth: { const: 'none', description: 'Accepts every call without authentication.' },
+    token: text('Accepted API key. Default: generated for each run if nothing else authenticates callers.'),
+    data: text('Folder of issued tokens and their usage.'),
     redis: {
       description:
-        'The Redis that has them instead, for several servers: its address, or an object with time limits in milliseconds.',
+        'Redis for issued tokens and stored responses, in place of `data`, for several servers: an address, or an object with timeouts in milliseconds.',
       anyOf: [
         { type: 'string' },
         {
@@ -153,17 +158,17 @@ export const configSchema: Schema = {
     },
     prices: {
       anyOf: [{ type: 'string' }, { type: 'object' }],
-      description: 'What models cost: a JSON file, or its content.',
+      description: 'Prices of models: a JSON file, or its content.',
     },
-    ledger: text('The folder into which a record of each call is written.'),
+    ledger: text('Folder of the ledger: a record of each call.'),
     upstreams: {
       type: 'object',
       additionalProperties: { $ref: '#/$defs/upstream' },
-      description: 'Where calls can go, by name.',
+      description: 'Upstreams by name.',
     },
     models: {
       type: 'object',
-      description: 'What clients may ask for, and where it goes. A `*` stands for anything.',
+      description: 'Model routes by the model name that clients send. A `*` matches any text.',
       additionalProperties: {
         anyOf: [
           { type: 'string' },
@@ -187,7 +192,8 @@ export const configSchema: Schema = {
     listedModels: {
       type: 'array',
       items: { type: 'string', minLength: 1 },
-      description: 'Names that model lists show in addition: some of those that names with a `*` match.',
+      description:
+        'Names that model lists contain in addition to the exact names of `models`. Each must match a name with a `*`.',
     },
     console: {
       description: 'The home page and the Playground.',
@@ -202,19 +208,25 @@ export const configSchema: Schema = {
     },
     otel: { anyOf: [{ type: 'boolean' }, { type: 'object' }], description: 'OpenTelemetry spans and metrics.' },
     onLoss,
-    explain: { type: 'boolean', description: 'Whether clients may ask what would become of a call.' },
+    explain: {
+      type: 'boolean',
+      description:
+        'Permits clients to add ?modelgate=explain, which returns the upstream request without sending it. Default: false.',
+    },
     responses: { type: 'object', properties: { store: { const: false }, ttlMs: ms } },
     references: {
       type: 'object',
       description:
-        'Which references to stored state clients may make: to their own, to any, or also to those on a list.',
+        "References to stored objects that requests may contain, by kind. own: the caller's own objects. pass: all objects. A list: these ids, in addition to the caller's own.",
       additionalProperties: false,
       properties: references,
     },
     limits: { type: 'object', additionalProperties: { type: 'number', exclusiveMinimum: 0 } },
     retry,
     breaker: { anyOf: [{ const: false }, { type: 'object', additionalProperties: { type: 'number' } }] },
-    logger: { const: false, description: 'Says nothing of what goes wrong.' },
+    logger: { const: false, description: 'false: warnings and errors of the gateway are not logged.' },
+    log: { enum: logFormats, description: 'Format of the log. Default: pretty on a terminal, else json.' },
+    logLevel: { enum: logLevels, description: 'Lowest level that is logged. Default: info.' },
   },
   $defs: { upstream, target },
 }

@@ -227,14 +227,20 @@ describe('paths', () => {
 
 describe('pages', () => {
   it.each([
-    ['', { home: true, playground: true }],
-    ['console: false,', { home: false, playground: false }],
-    ['console: { playground: false },', { home: true, playground: false }],
-  ])('are served as configured with %j', async (text, expected) => {
-    const { pages, gateway } = await read(config(`${text} ${upstreams}`))
+    ['', undefined, { home: true, playground: true, calls: false, usage: false }],
+    ['', 'admin', { home: true, playground: true, calls: true, usage: true }],
+    ['console: false,', 'admin', { home: false, playground: false, calls: false, usage: false }],
+    ['console: { playground: false },', 'admin', { home: true, playground: false, calls: true, usage: true }],
+  ])('are served as configured with %j and the admin token %j', async (text, admin, expected) => {
+    const { pages, gateway } = await read(
+      config(`${text} ${upstreams}`),
+      admin === undefined ? {} : { MODELGATE_ADMIN_TOKEN: admin },
+    )
     expect(pages).toEqual(expected)
     const { fetch } = createGateway(gateway)
     expect((await fetch('http://gateway/')).status === 200).toBe(expected.home)
     expect((await fetch('http://gateway/console/playground')).status === 200).toBe(expected.playground)
+    expect((await fetch('http://gateway/console/calls')).status === 200).toBe(expected.calls)
+    expect((await fetch('http://gateway/console/usage')).status === 200).toBe(expected.usage)
   })
 })

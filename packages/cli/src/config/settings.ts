@@ -1,19 +1,22 @@
-import type { ConsoleOptions } from '@modelgate/console'
 import { createGateway, type GatewayConfig, type ModelRoute, type Plugin, type Upstream } from '@modelgate/core'
 import type { CommandContext, Env } from '../terminal/command-context.ts'
 import { FlagOrEnvironmentError, inFile } from '../terminal/errors.ts'
 import { displayPath } from '../terminal/format.ts'
-import { type Access, accessOf, addressOf, checkAuth, type Flags, issueCommand } from './access.ts'
+import { type Access, accessOf, addressOf, checkAuth, type Flags, issueCommand, keepsIssuedTokens } from './access.ts'
+import { type Admin, adminOf, withAdmin } from './admin.ts'
 
 export type { Flags } from './access.ts'
 
 import { checkNames } from './check-names.ts'
 import type { ModelgateConfig } from './define-config.ts'
+import { demoLedger } from './demo-ledger.ts'
 import { readEnvFile } from './env-file.ts'
 import { envUpstreams } from './env-providers.ts'
+import { healthPlugin } from './health.ts'
 import { type LoadedFile, loadFile } from './load-file.ts'
 import { ProblemList } from './problem-list.ts'
 import { hostOf } from './redis-settings.ts'
+import { createServerLog, type LogSettings, logSettingsOf } from './server-log.ts'
 import { describeLocations, openServerResources, type ServerResources } from './server-resources.ts'
 import { locationsOf, type StorageLocations } from './token-storage.ts'
 
@@ -24,9 +27,17 @@ export interface Settings extends Omit<Access, 'auth'> {
   readonly host: string
   readonly port: number
   readonly gateway: GatewayConfig
+  readonly log: LogSettings
   /** Command that issues a token for this server; undefined if issued tokens are not stored. */
   readonly issueCommand: string | undefined
-  readonly pages: { readonly home: boolean; readonly playground: boolean }
+  readonly pages: {
+    readonly home: boolean
+    readonly playground: boolean
+    readonly calls: boolean
+    readonly usage: boolean
+  }
+  /** Undefined: the pages of the administrator do not exist. */
+  readonly admin: Admin | undefined
   /** Further lines of the startup message. */
   readonly details: readonly (readonly [name: string, value: string])[]
   /** True if no provider key is set and the demo responds. */
@@ -68,6 +79,7 @@ async function checkFile(
   const config = (file?.config ?? {}) as ModelgateConfig
   checkNames(file?.config ?? {}, problems.report)
   problems.attempt(() => addressOf(flags, context.env, config))
+  problems.attempt(() => logSettingsOf(flags, context, config))
   const locations = problems.attempt(() => locationsOf(context, file))
   problems.attempt(() => checkAuth(config))
   problems.attempt(() => checkPlugins(config))
@@ -93,15 +105,17 @@ async function settingsOf(
   const config = (file?.config ?? {}) as ModelgateConfig
   const address = addressOf(flags, context.env, config)
   const isRunning = before !== undefined && before !== 'nothing'
+  const log = logSettingsOf(flags, context, config)
   const resources = isRunning
     ? before
-    : openServerResources(before === 'nothing' ? inMemory(configured) : configured, context, config.logger ?? console)
+    : openResources(before === 'nothing' ? inMemory(configured) : configured, context, log, config)
   // A reload keeps open storage, and with it the accepted tokens.
   const locations = isRunning ? resources.locations : configured
   try {
-    const { auth, ...access } = accessOf(config, locations, context, resources)
     const { upstreams, models, ...origin } = await upstreamsOf(config, context.env, resources)
-    const { plugins, pages } = await pluginsOf(config, resources)
+    const admin = adminOf(context.env, origin.demo, resources.generatedAdminToken)
+    const { plugins, pages } = await pluginsOf(config, resources, admin)
+    const { auth, ...access } = accessOf(config, locations, context, resources, pages.usage)
     const moved =
       describeLocations(locations) === describeLocations(configured)
         ? []
@@ -110,11 +124,21 @@ async function settingsOf(
       ...access,
       ...address,
       ...origin,
-      gateway: { ...gatewayPart(config), ...responsesPart(config, auth, resources), auth, upstreams, models, plugins },
+      gateway: {
+        ...gatewayPart(config),
+        ...responsesPart(config, auth, resources),
+        logger: config.logger ?? resources.log.plugin.logger,
+        auth,
+        upstreams,
+        models,
+        plugins,
+      },
+      log,
       issueCommand: issueCommand(locations, context, flags),
       file: file?.name,
       pages,
-      details: detailsOf(config, locations, file, context.cwd, hasEnvFile),
+      admin,
+      details: detailsOf(config, locations, file, context.cwd, hasEnvFile, pages.usage),
       notes: [...origin.notes, ...access.notes, ...moved],
       resources,
     }
@@ -122,6 +146,17 @@ async function settingsOf(
     if (!isRunning) await resources.close()
     throw error
   }
+}
+
+function openResources(
+  locations: StorageLocations,
+  context: CommandContext,
+  settings: LogSettings,
+  { logger, upstreams }: ModelgateConfig,
+): ServerResources {
+  const log = createServerLog(settings, context)
+  const isDemo = upstreams === undefined && Object.keys(envUpstreams(context.env).upstreams).length === 0
+  return openServerResources(locations, context, log, logger ?? log.plugin.logger, isDemo ? demoLedger() : undefined)
 }
 
 const inMemory = ({ prices, tokens }: StorageLocations): StorageLocations => ({ prices, tokens })
@@ -137,6 +172,8 @@ const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'ledger',
   'console',
   'otel',
+  'log',
+  'logLevel',
 ])
 
 /** Stores responses in the Redis that servers share. Without authentication responses have no owner and are not stored. */
@@ -181,13 +218,23 @@ function checkPlugins({ plugins = [] }: ModelgateConfig): void {
   if (!Array.isArray(plugins)) throw new Error('plugins must be a list: [plugin, …]')
 }
 
-async function pluginsOf(config: ModelgateConfig, resources: ServerResources) {
+async function pluginsOf(config: ModelgateConfig, resources: ServerResources, admin: Admin | undefined) {
   const { console: pages = true, otel = false, plugins = [] } = config
-  const own: Plugin[] = [resources.tokens.tokens.plugin, ...plugins]
+  const own: Plugin[] = [resources.tokens.tokens.plugin, ...plugins, resources.log.plugin]
   if (otel !== false) own.push((await import('@modelgate/otel')).otel(otel === true ? {} : otel))
-  const options: ConsoleOptions = typeof pages === 'boolean' ? {} : pages
+  const options = withAdmin(typeof pages === 'boolean' ? {} : pages, admin, resources.tokens.tokens)
   if (pages !== false) own.push(await resources.pages(options))
-  return { plugins: own, pages: { home: pages !== false, playground: pages !== false && options.playground !== false } }
+  // Last: endpoints of configured plugins with the same paths win.
+  own.push(healthPlugin(admin?.token, resources.tokens, config.logger ?? resources.log.plugin.logger))
+  return {
+    plugins: own,
+    pages: {
+      home: pages !== false,
+      playground: pages !== false && options.playground !== false,
+      calls: pages !== false && options.recentCalls !== undefined,
+      usage: pages !== false && options.usage !== undefined,
+    },
+  }
 }
 
 function detailsOf(
@@ -196,6 +243,7 @@ function detailsOf(
   file: LoadedFile | undefined,
   cwd: string,
   hasEnvFile: boolean,
+  hasTokensPage: boolean,
 ): (readonly [string, string])[] {
   const place = (path: string): string => displayPath(cwd, path)
   const given = (value: unknown): string => (typeof value === 'string' ? place(value) : 'set in the configuration')
@@ -204,6 +252,9 @@ function detailsOf(
     ...(tokens === undefined ? [] : [['Issued tokens', 'set in the configuration'] as const]),
     ...(data === undefined ? [] : [['Issued tokens', place(data)] as const]),
     ...(redis === undefined ? [] : [['Issued tokens', `Redis at ${hostOf(redis.url)}`] as const]),
+    ...(hasTokensPage && !keepsIssuedTokens({ tokens, data, redis })
+      ? [['Issued tokens', 'in memory, until the server stops (set MODELGATE_DATA to keep them)'] as const]
+      : []),
     ...(prices === undefined ? [] : [['Prices', given(prices)] as const]),
     ...(ledger === undefined ? [] : [['Ledger', given(ledger)] as const]),
     ...(otel === undefined || otel === false ? [] : [['OpenTelemetry', 'on'] as const]),

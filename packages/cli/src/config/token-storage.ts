@@ -60,6 +60,8 @@ export interface OpenTokens {
   readonly tokens: Tokens
   /** Store of responses that later calls refer to; undefined: in memory. */
   readonly responses?: ResponseStore
+  /** Rejects if the storage cannot be reached. Undefined: it is in this process. */
+  readonly ping?: (() => Promise<void>) | undefined
   close(): Promise<void>
 }
 
@@ -69,14 +71,17 @@ export interface OpenTokensOptions {
   readonly logger: Logger | false
   /** True for `modelgate tokens`, which waits for seconds where a call would fail. */
   readonly isPatient?: boolean
+  /** Ledger of a server that has none and stores no tokens. */
+  readonly defaultLedger?: LedgerSink | undefined
 }
 
 /** Opens the tokens at their locations. Throws an Error whose message is meant for the user. */
 export function openTokens(
   locations: StorageLocations,
-  { cwd, logger, isPatient = false }: OpenTokensOptions,
+  { cwd, logger, isPatient = false, defaultLedger }: OpenTokensOptions,
 ): OpenTokens {
-  const { tokens: configured, data, redis, prices, ledger } = locations
+  const { tokens: configured, data, redis, prices } = locations
+  const ledger = locations.ledger ?? (data === undefined && redis === undefined ? defaultLedger : undefined)
   if (configured !== undefined) {
     if (typeof configured.authenticate !== 'function' || typeof configured.close !== 'function')
       throw new Error('tokens must be created by createTokens({ storage }) of @modelgate/tokens')
@@ -93,7 +98,7 @@ export function openTokens(
   })
   return {
     tokens,
-    ...(remote === undefined ? {} : { responses: remote.responses }),
+    ...(remote === undefined ? {} : { responses: remote.responses, ping: remote.storage.ping }),
     close: async () => {
       await tokens.close()
       remote?.close()

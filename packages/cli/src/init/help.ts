@@ -1,12 +1,13 @@
-export const initHelp = `Writes a configuration to begin with: for the providers whose keys are in the environment (or in .env), else for one of each kind.
+export const initHelp = `Writes a configuration file for the providers whose keys are in the environment or in .env. Without any key, it configures OpenAI,
+Anthropic and Gemini as examples.
 
   npx modelgate init [options]
 
 Options:
-  --ts       modelgate.config.ts: checked by your editor
-  --js       modelgate.config.js: the default where there is no TypeScript in this folder
-  --json     modelgate.config.json: no code
-  --force    writes over a file that is there
+  --ts       writes modelgate.config.ts; the default if this folder contains a tsconfig.json
+  --js       writes modelgate.config.js; the default otherwise
+  --json     writes modelgate.config.json
+  --force    overwrites an existing file
 
-Keys stay where they are: the file only names their variables.
+The file contains only the names of environment variables, not the keys.
 `

@@ -54,8 +54,8 @@ it('prints the next steps', async () => {
   const context = createTestContext()
   await context.run('init')
   expect(context.stdout()).toContain('Wrote modelgate.config.js.\n')
-  expect(context.stdout()).toContain('1. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or take out')
-  expect(context.stdout()).toMatch(/2\. npx modelgate check +asks each upstream/)
+  expect(context.stdout()).toContain('1. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or remove')
+  expect(context.stdout()).toMatch(/2\. npx modelgate check +tests the configuration/)
 })
 
 it('finds keys in .env, and writes TypeScript in a TypeScript project', async () => {
@@ -71,7 +71,7 @@ describe('an existing file', () => {
   it('is kept unless --force is set', async () => {
     const context = createTestContext({ 'modelgate.config.js': 'mine' })
     expect(await context.run('init', '--js')).toBe(1)
-    expect(context.stderr()).toBe('modelgate: modelgate.config.js is there already: --force writes over it\n')
+    expect(context.stderr()).toBe('modelgate: modelgate.config.js already exists. Use --force to overwrite it.\n')
     expect(readFileSync(join(context.cwd, 'modelgate.config.js'), 'utf8')).toBe('mine')
     expect(await context.run('init', '--js', '--force')).toBe(0)
     expect(readFileSync(join(context.cwd, 'modelgate.config.js'), 'utf8')).toContain('defineConfig')
@@ -80,6 +80,6 @@ describe('an existing file', () => {
   it('with another extension prevents a second configuration', async () => {
     const context = createTestContext({ 'modelgate.config.ts': 'mine' })
     expect(await context.run('init', '--json', '--force')).toBe(1)
-    expect(context.stderr()).toContain('modelgate.config.ts is there already')
+    expect(context.stderr()).toContain('modelgate.config.ts already exists')
   })
 })

@@ -19,17 +19,17 @@ const usual: ReadonlySet<string> = new Set(['openai', 'anthropic', 'gemini'])
 export async function init(args: string[], context: CommandContext): Promise<number> {
   const { values, positionals: words } = readArgs(args, { ts: flag, js: flag, json: flag, force: flag }, 'init')
   rejectExtraArguments(words, 'init')
-  const asked = kinds.filter((kind) => values[kind] === true)
-  if (asked.length > 1)
-    throw new UsageError(`${asked.map((kind) => `--${kind}`).join(' and ')} exclude each other`, 'init')
+  const selected = kinds.filter((kind) => values[kind] === true)
+  if (selected.length > 1)
+    throw new UsageError(`${selected.map((kind) => `--${kind}`).join(' and ')} can't be combined. Choose one.`, 'init')
   readEnvFile(context)
-  const file = `modelgate.config.${asked[0] ?? usualKind(context.cwd)}`
+  const file = `modelgate.config.${selected[0] ?? usualKind(context.cwd)}`
   const there = fileNames.find((name) => existsSync(join(context.cwd, name)))
   if (there !== undefined && !(values.force === true && there === file))
     throw new Error(
       there === file
-        ? `${file} is there already: --force writes over it`
-        : `${there} is there already, and would be taken before or beside ${file}: remove it first`,
+        ? `${file} already exists. Use --force to overwrite it.`
+        : `${there} already exists, and only one configuration file is loaded. Remove it before you create ${file}.`,
     )
   const found = envProviders.flatMap((provider): Chosen[] => {
     const keyName = provider.environment.apiKey.find((name) => context.env[name])
@@ -65,13 +65,13 @@ const schemaFor = (cwd: string): string => {
 function whatNext(file: string, chosen: readonly Chosen[], found: boolean, { command }: CommandContext): string {
   const keys = chosen.map(({ keyName }) => keyName)
   const lines = [
-    [`${command} check`, 'asks each upstream whether it answers'],
-    [`${command} tokens issue --name laptop`, 'a token for a client'],
+    [`${command} check`, 'tests the configuration and each upstream'],
+    [`${command} tokens issue --name laptop`, 'issues a token for a client'],
     [command, 'starts the server'],
   ] as const
   const widest = Math.max(...lines.map(([line]) => line.length))
   const steps = [
-    ...(found ? [] : [`Set ${keys.join(', ')}, or take out of the file what you have no key for.`]),
+    ...(found ? [] : [`Set ${keys.join(', ')}, or remove the upstreams without a key from the file.`]),
     ...lines.map(([line, why]) => `${line.padEnd(widest)}  ${why}`),
   ]
   return [
@@ -79,6 +79,6 @@ function whatNext(file: string, chosen: readonly Chosen[], found: boolean, { com
     '',
     'Next:',
     ...steps.map((step, at) => `  ${at + 1}. ${step}`),
-    ...(file.endsWith('.ts') ? ['', 'For its types in your editor: npm install --save-dev modelgate'] : []),
+    ...(file.endsWith('.ts') ? ['', 'To get its types in your editor: npm install --save-dev modelgate'] : []),
   ].join('\n')
 }

@@ -32,7 +32,7 @@ export function codeTemplate(chosen: readonly Chosen[]): string {
   const [first, second] = chosen.filter(({ provider }) => canChat(provider)).map(({ provider }) => provider)
   return `import { ${[...names, 'defineConfig'].sort().join(', ')} } from 'modelgate'
 
-// Variables are read from the environment and from .env in this folder. All settings: docs/cli.md.
+// Variables are read from the environment and from .env in this folder. All settings: docs/reference/cli.md.
 export default defineConfig({
   // Upstreams that serve calls. Their keys stay here; clients never see them.
   upstreams: {

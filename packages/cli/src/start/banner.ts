@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts'
 import { targetsOf } from '../config/targets.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 import { indent } from '../terminal/format.ts'
 import { type CurlToken, curlLines } from './curl-lines.ts'
 import { routesTable } from './routes-table.ts'
@@ -10,14 +11,26 @@ function rootUrl({ host, gateway }: Pick<Settings, 'host' | 'gateway'>, port: nu
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${gateway.basePath ?? ''}`
 }
 
-/** Returns the startup message. */
-export function banner(settings: Settings, port: number): string {
-  const { pages, details: facts, demo, notes, gateway } = settings
+/**
+ * Returns the startup message. On a terminal, the link to the Playground contains a token that was generated for this run, so that a click
+ * is enough. A configured token is never part of it.
+ */
+export function banner(
+  settings: Settings,
+  port: number,
+  { isTerminal = false }: Pick<CommandContext, 'isTerminal'> = {},
+): string {
+  const { pages, details: facts, demo, notes, gateway, admin } = settings
   const root = rootUrl(settings, port)
   const token = curlToken(settings)
   const lines: (readonly [string, string])[] = [
     ...(pages.home ? [['Home page', `${root}/`] as const] : []),
-    ...(pages.playground ? [['Playground', `${root}/console/playground`] as const] : []),
+    ...(pages.playground
+      ? [['Playground', `${root}/console/playground${isTerminal ? tokenFragment(settings) : ''}`] as const]
+      : []),
+    ...adminPages(settings).map(
+      (name, at) => [name, `${root}/console/${name.toLowerCase()}${adminText(admin, at === 0)}`] as const,
+    ),
     ['OpenAI clients', `base URL ${root}/v1`],
     ['Anthropic clients', `base URL ${root}`],
     ['Google clients', `base URL ${root}`],
@@ -47,6 +60,21 @@ export function banner(settings: Settings, port: number): string {
     '',
   ].join('\n')
 }
+
+/** Browsers keep a fragment to themselves, and the Playground removes it from the address bar. */
+const tokenFragment = ({ token, tokenFrom }: Settings): string =>
+  token === undefined || tokenFrom !== 'run' ? '' : `#token=${encodeURIComponent(token)}`
+
+const adminPages = ({ pages }: Settings): readonly string[] => [
+  ...(pages.calls ? ['Calls'] : []),
+  ...(pages.usage ? ['Usage', 'Tokens'] : []),
+]
+
+/** A browser does not send the fragment, and the page removes it from the address bar. */
+const adminText = (admin: Settings['admin'], isFirst: boolean): string =>
+  admin?.from === 'run'
+    ? `#token=${admin.token}${isFirst ? '  (generated for this run; set MODELGATE_ADMIN_TOKEN for a permanent one)' : ''}`
+    : ''
 
 /** Returns a note for each upstream that is this server: a client setting such as OPENAI_BASE_URL was set for the server too. */
 const selfReferences = ({ upstreams }: Settings['gateway'], port: number): string[] =>

@@ -48,14 +48,14 @@ describe('reload', () => {
     expect(context.stdout()).toContain('Configuration reloaded.')
 
     for (const [text, words] of [
-      [config(baseURL, { c: 'two' }), "modelgate.config.json: models['c'] names the upstream 'two'"],
+      [config(baseURL, { c: 'two' }), "modelgate.config.json: models['c'] names the unknown upstream 'two'"],
       ['{', 'modelgate.config.json: invalid JSON'],
       [config('localhost', { c: 'one' }), 'upstreams.one.baseURL'],
     ] as const) {
       context.write('modelgate.config.json', text)
       await serving.reload()
-      expect(context.stderr()).toContain('modelgate: Reload failed, the current configuration stays active: ')
-      expect(context.stderr()).toContain(words)
+      expect(context.stdout()).toContain('Reload failed, the current configuration stays active: ')
+      expect(context.stdout()).toContain(words)
       expect(await serving.models()).toEqual(['a', 'b'])
     }
   })
@@ -97,7 +97,7 @@ describe('reload', () => {
     const serving = await started(context)
     rmSync(join(context.cwd, 'modelgate.config.json'))
     await serving.reload()
-    expect(context.stderr()).toContain(
+    expect(context.stdout()).toContain(
       "the current configuration stays active: File 'modelgate.config.json' does not exist",
     )
     expect(await serving.models()).toEqual(['a'])
@@ -191,6 +191,21 @@ describe('the startup message', () => {
     expect(text).not.toContain('5d1f')
     await settings.resources.close()
   })
+
+  it.each([
+    ['on a terminal', true, {}, /playground#token=mg-[\w-]+\n/],
+    ['into a file', false, {}, /playground\n/],
+    ['with a configured token', true, { MODELGATE_TOKEN: 'own-5d1f' }, /playground\n/],
+  ])(
+    'links to the Playground with a token only if it was generated for this run: %s',
+    async (_, isTerminal, env, line) => {
+      const settings = await readSettings(createTestContext({}, env), {}, 'nothing')
+      const text = banner(settings, 8787, { isTerminal })
+      expect(text).toMatch(line)
+      expect(text).not.toContain('5d1f')
+      await settings.resources.close()
+    },
+  )
 
   it('warns about an upstream that is the server itself', async () => {
     const baseURL = await provider()

@@ -3,6 +3,7 @@ import { createGateway, type Gateway } from '@modelgate/core'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { drain } from '@modelgate/node/adapter'
 import { StorageAwayError } from '@modelgate/tokens'
+import { healthUrl } from '../config/health.ts'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { codeOf, inFile, problemsOf } from '../terminal/errors.ts'
@@ -13,8 +14,13 @@ export interface Serving {
   readonly port: number
   /** Reloads the configuration and prints the result. */
   reload(): Promise<void>
-  /** Completes in-flight calls and closes all resources. */
-  stop(): Promise<void>
+  /**
+   * Completes in-flight calls and closes all resources.
+   *
+   * @param reason reason for the log, such as the signal
+   * @param hint how to force quit
+   */
+  stop(reason?: string, hint?: string): Promise<void>
 }
 
 /** Starts the server and prints its address. Rejects with an Error whose message is meant for the user. */
@@ -24,15 +30,24 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
   let gateway: Gateway
   try {
     gateway = withFileName(settings, () => createGateway(settings.gateway))
-    server = http.createServer(nodeListener(gateway)).on('upgrade', nodeUpgrade(gateway))
+    const listener = nodeListener(gateway)
+    server = http
+      .createServer((req, res) => {
+        req.url = healthUrl(req.url ?? '/', settings.gateway.basePath ?? '')
+        listener(req, res)
+      })
+      .on('upgrade', nodeUpgrade(gateway))
     await listen(server, settings, flags)
   } catch (error) {
     await settings.resources.close()
     throw error
   }
+  const { log } = settings.resources
+  const { logger } = log.plugin
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : settings.port
-  context.out(banner(settings, port))
+  context.out(banner(settings, port, context))
+  log.release()
   // Reloads run one after the other: a slow earlier one must not overwrite a later one.
   let reloads = Promise.resolve()
   const reloadOnce = async (): Promise<void> => {
@@ -43,11 +58,17 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
       const moved = next.port !== settings.port || next.host !== settings.host
       const notes = [...next.notes, ...(moved ? ['restart the server to listen on another port or host'] : [])]
       settings = next
-      context.out(['Configuration reloaded.', ...notes.map((note) => `Note: ${note}.`)].join('\n'))
+      // The gateway's notice reports the reload itself.
+      for (const note of notes) logger.warn(`Note: ${note}.`)
+      log.plugin.configure(next.log)
     } catch (error) {
-      for (const problem of problemsOf(error))
-        context.err(`modelgate: Reload failed, the current configuration stays active: ${problem}`)
+      const problems = problemsOf(error)
+      logger.error(`Reload failed, the current configuration stays active: ${problems.join('; ')}`, {
+        event: 'reload-failed',
+        problems,
+      })
     }
+    log.plugin.flush()
   }
   return {
     port,
@@ -55,9 +76,15 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
       reloads = reloads.then(reloadOnce)
       return reloads
     },
-    async stop() {
+    async stop(reason = 'Server stopped', hint = 'press Ctrl-C again') {
+      const startedAt = performance.now()
+      log.shutDown(reason, hint)
+      // The server accepts connections until the calls have finished: health probes have to read that it is not ready.
+      await gateway.close()
       await drain(server, gateway)
       await settings.resources.close()
+      logger.info(`Server stopped after ${Math.round(performance.now() - startedAt)} ms`, { event: 'stopped' })
+      log.plugin.flush()
     },
   }
 }

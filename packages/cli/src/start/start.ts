@@ -9,13 +9,23 @@ const pollMs = 300
 
 /** Runs `modelgate start`: serves until a signal arrives. */
 export async function start(args: string[], context: CommandContext): Promise<void> {
-  const { values, positionals: words } = readArgs(args, { config: text, port: text, host: text, watch: flag }, 'start')
+  const { values, positionals: words } = readArgs(
+    args,
+    { config: text, port: text, host: text, watch: flag, log: text, 'log-level': text },
+    'start',
+  )
   rejectExtraArguments(words, 'start')
-  const flags = { config: textOf(values.config), port: textOf(values.port), host: textOf(values.host) }
+  const flags = {
+    config: textOf(values.config),
+    port: textOf(values.port),
+    host: textOf(values.host),
+    log: textOf(values.log),
+    logLevel: textOf(values['log-level']),
+  }
   const file = values.watch === true ? findFile(context.cwd, flags.config) : undefined
   const serving = serve(context, flags)
   // Added before the server is ready: a signal or a change can arrive as soon as the banner is printed.
-  const removeListeners = addListeners(serving, file, context)
+  const removeListeners = addListeners(serving, file)
   try {
     await serving
   } catch (error) {
@@ -28,7 +38,7 @@ export async function start(args: string[], context: CommandContext): Promise<vo
 const duplicateSignalMs = 500
 
 /** Reloads on SIGHUP and when the file changes; shuts down on SIGTERM and SIGINT. Returns a function that removes the listeners. */
-function addListeners(serving: Promise<Serving>, file: string | undefined, context: CommandContext): () => void {
+function addListeners(serving: Promise<Serving>, file: string | undefined): () => void {
   let signalledAt: number | undefined
   // The caller of `serve` reports a failed start.
   const reload = (): void => void serving.then((server) => server.reload()).catch(() => {})
@@ -38,9 +48,9 @@ function addListeners(serving: Promise<Serving>, file: string | undefined, conte
       return
     }
     signalledAt = performance.now()
-    context.out(`${signal} received: draining in-flight requests (send it again to force quit)`)
+    const again = signal === 'SIGINT' ? 'press Ctrl-C again' : 'send it again'
     serving
-      .then((server) => server.stop())
+      .then((server) => server.stop(`${signal} received`, again))
       .then(
         () => process.exit(0),
         () => process.exit(1),

@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly cwd: string
   /** Command that runs this program, for lines to paste: `npx modelgate`. */
   readonly command: string
+  /** Whether `out` writes to a terminal. Default: false. */
+  readonly isTerminal?: boolean
   out(text: string): void
   err(text: string): void
 }

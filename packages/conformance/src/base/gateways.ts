@@ -88,9 +88,9 @@ export const requestTo = (
   format: Format,
   body: string,
   headers: Record<string, string> = {},
-  asked: GenerationOptions = {},
+  options: GenerationOptions = {},
 ): Request =>
-  new Request(`http://gateway.test${pathOf(format, asked)}${queryOf(format, asked)}`, {
+  new Request(`http://gateway.test${pathOf(format, options)}${queryOf(format, options)}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

@@ -102,11 +102,11 @@ export const sleep = (ms: number): Promise<void> => new Promise((resolve) => set
 /** Resolves with the promise's value, or undefined after this time. */
 export async function resultWithin<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)
   })
   try {
-    return await Promise.race([what, late])
+    return await Promise.race([what, timeout])
   } finally {
     clearTimeout(timer)
   }

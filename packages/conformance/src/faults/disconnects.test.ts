@@ -138,14 +138,14 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))(
     }, 120_000)
 
     /** Reads a stream to the last event of the client's format, then disconnects. */
-    const leaveAtTheEnd = (asked: Asked): Promise<void> =>
+    const leaveAtTheEnd = (request: Asked): Promise<void> =>
       new Promise((resolve) => {
-        const call = post(place, asked)
+        const call = post(place, request)
         call.on('response', (response: IncomingMessage) => {
           let text = ''
           response.on('data', (part: Buffer) => {
             text += part.toString()
-            if (!text.replaceAll('": ', '":').includes(lastWord[asked.client])) return
+            if (!text.replaceAll('": ', '":').includes(lastWord[request.client])) return
             call.destroy()
             resolve()
           })
@@ -156,13 +156,13 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))(
       finished.length = 0
       for (const pair of pairs) await leaveAtTheEnd({ ...pair, text: '[[say:hello]]', stream: true })
       // Gemini streams end with their bytes. This response is complete, but its body stays open.
-      const late = {
+      const delayed = {
         client: 'gemini',
         upstream: 'gemini',
         text: '[[say:hello]] [[stall after:99]]',
         stream: true,
       } as const
-      await leaveAtTheEnd(late)
+      await leaveAtTheEnd(delayed)
       await until(() => finished.length === pairs.length + 1, 'every call to be settled')
       const others = finished.filter(({ outcome }) => outcome !== 'finished')
       expect(

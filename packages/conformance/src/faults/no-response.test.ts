@@ -156,8 +156,8 @@ describe.each(failedAnswers)('upstream response 200 with %s', (_name, more, choi
 
   test('is an error for a client of completions', async () => {
     const { gateway } = witnessed(whole, false)
-    const asked = openaiOf(fetchOf(gateway)).completions.create({ model: 'm', prompt: 'hi' })
-    await expect(asked).rejects.toMatchObject({ status })
+    const pending = openaiOf(fetchOf(gateway)).completions.create({ model: 'm', prompt: 'hi' })
+    await expect(pending).rejects.toMatchObject({ status })
   })
 
   test.each(formats)('ends the stream of a %s client with an error in mid-stream', async (client) => {

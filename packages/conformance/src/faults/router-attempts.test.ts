@@ -123,7 +123,7 @@ describe('status table', () => {
     const w = createWorld({ a: failWith(status) })
     const answer = await runClockUntil(w.chat())
     expect(answer.status).toBe(expected)
-    if (status === 401 || status === 403) expect(answer.text).toContain('not about your token')
+    if (status === 401 || status === 403) expect(answer.text).toContain('Your token is not the cause')
     if ([429, 503].includes(expected)) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
@@ -144,14 +144,14 @@ describe('status table', () => {
 
 describe('error headers that the SDKs read', () => {
   const upstreams = { a: upstreamOf('chat', 'http://a.test') }
-  const asked = (format: Format): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
+  const simpleRequestTo = (format: Format): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
   const of = (behaviour: Behaviour) => createWorld({ a: behaviour }, { upstreams, models: { '*': 'a' } })
 
   test.each(formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status }))))(
     'pass a small Retry-After and the call ids for an upstream $status to a $format client',
     async ({ format, status }) => {
       const w = of(failWith(status))
-      const answer = await runClockUntil(w.gateway.fetch(asked(format)).then(readResponse))
+      const answer = await runClockUntil(w.gateway.fetch(simpleRequestTo(format)).then(readResponse))
       expect(answer.status).toBe(status === 429 ? 429 : format === 'messages' ? 529 : 503)
       const seconds = Number(answer.headers.get('retry-after'))
       expect(seconds).toBeGreaterThan(0)
@@ -165,7 +165,7 @@ describe('error headers that the SDKs read', () => {
 
   test.each(formats)('never report rejected upstream credentials to a %s client as its own', async (format) => {
     for (const status of [401, 403]) {
-      const answer = await runClockUntil(of(failWith(status)).gateway.fetch(asked(format)).then(readResponse))
+      const answer = await runClockUntil(of(failWith(status)).gateway.fetch(simpleRequestTo(format)).then(readResponse))
       expect(answer.status).toBeGreaterThanOrEqual(500)
       expect(answer.headers.get('x-should-retry')).toBe('false')
       expect(answer.text).not.toMatch(
@@ -206,7 +206,7 @@ describe('first byte', () => {
   test('ends retries, wherever the stream is cut', async () => {
     const random = seededRandom(19)
     const total = 1000
-    let late = 0
+    let delayed = 0
     let mixed = 0
     let begun = 0
     for (let i = 0; i < total; i++) {
@@ -230,7 +230,7 @@ describe('first byte', () => {
         const atFirst = w.calls.length
         const { text } = await readResponse(response)
         begun++
-        if (w.calls.length !== atFirst) late++
+        if (w.calls.length !== atFirst) delayed++
         return [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word).join('')
       })()
       const text = await runClockUntil(outcome)
@@ -238,10 +238,10 @@ describe('first byte', () => {
     }
     printFigure(
       19,
-      `${total} streams cut at random (${begun} after the first byte): ${late} retried after the first byte, ${mixed} with text of two attempts`,
+      `${total} streams cut at random (${begun} after the first byte): ${delayed} retried after the first byte, ${mixed} with text of two attempts`,
     )
     expect(begun).toBeGreaterThan(total / 2)
-    expect([late, mixed]).toEqual([0, 0])
+    expect([delayed, mixed]).toEqual([0, 0])
   })
 })
 

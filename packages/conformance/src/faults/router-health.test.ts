@@ -92,13 +92,13 @@ describe('circuit breaker', () => {
 
   test('stops waiting calls from reaching the upstream once it is open', async () => {
     const w = createWorld({ a: failWith(503, { 'retry-after': '3' }) }, { retry: { budgetFloor: 100 } })
-    const asked: Promise<ClientResponse>[] = []
+    const pending: Promise<ClientResponse>[] = []
     for (let i = 0; i < 5; i++) {
-      asked.push(w.chat())
+      pending.push(w.chat())
       await runPendingWork()
     }
     expect(w.calls).toHaveLength(5)
-    const answers = await runClockUntil(Promise.all(asked))
+    const answers = await runClockUntil(Promise.all(pending))
     expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(503))
     expect(w.calls).toHaveLength(5)
   })

@@ -160,12 +160,12 @@ describe('time limit', () => {
   )
 
   test('reports a slow connection with its own code', async () => {
-    const late: Behaviour = () => {
+    const delayed: Behaviour = () => {
       throw new TypeError('fetch failed', {
         cause: Object.assign(new Error('late'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
       })
     }
-    const answer = await runClockUntil(createWorld({ a: late }, { retry: false }).chat())
+    const answer = await runClockUntil(createWorld({ a: delayed }, { retry: false }).chat())
     expect(answer.status).toBe(504)
     expect(answer.text).toContain('upstream_connect_timeout')
   })

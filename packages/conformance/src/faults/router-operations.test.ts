@@ -60,7 +60,7 @@ describe('operations other than chat', () => {
 
 describe('plugins', () => {
   test('receive the call and each attempt, and may add headers', async () => {
-    const asked: RequestEvent[] = []
+    const events: RequestEvent[] = []
     const called: UpstreamEvent[] = []
     const w = createWorld(
       { a: failWith(500), b: succeed },
@@ -68,7 +68,7 @@ describe('plugins', () => {
         plugins: [
           {
             name: 'trace',
-            onRequest: (event) => void asked.push(event),
+            onRequest: (event) => void events.push(event),
             onUpstream(event) {
               called.push(event)
               return { traceparent: `attempt ${event.attempt}`, 'x-own': event.reason }
@@ -84,7 +84,7 @@ describe('plugins', () => {
       },
     )
     expect((await runClockUntil(w.chat({}, { traceparent: 'client', tracestate: 'a=1' }))).status).toBe(200)
-    expect(asked).toMatchObject([{ model: 'm', operation: 'generate', stream: false }])
+    expect(events).toMatchObject([{ model: 'm', operation: 'generate', stream: false }])
     expect(called.map(({ upstream, attempt, reason }) => `${upstream} ${attempt} ${reason}`)).toEqual([
       'a 1 first',
       'a 2 retry',

@@ -180,9 +180,9 @@ describe('route plans', () => {
   })
 
   test('select targets by a predicate on the request', async () => {
-    const asked: RequestTraits[] = []
+    const seenTraits: RequestTraits[] = []
     const long = (request: RequestTraits): boolean => {
-      asked.push(request)
+      seenTraits.push(request)
       return request.bodyChars > 1000 || request.header('x-tier') === 'gold'
     }
     const w = planned({ targets: [{ upstream: 'a', when: long }, 'b'] })
@@ -190,7 +190,7 @@ describe('route plans', () => {
     await runClockUntil(w.chat({}, { 'x-tier': 'gold' }))
     await runClockUntil(w.chat({ messages: [{ role: 'user', content: 'long '.repeat(500) }] }))
     expect(names(w)).toEqual(['b', 'a', 'a'])
-    expect(asked[0]).toMatchObject({
+    expect(seenTraits[0]).toMatchObject({
       model: 'm',
       operation: 'generate',
       format: 'chat',

@@ -76,7 +76,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
     for (const { status, headers, body } of [first, ...others]) {
       expect(status).toBe(503)
       expect(headers.get('retry-after')).toBe('1')
-      expect(body.error?.message).toContain('try again')
+      expect(body.error?.message).toContain('Try again')
     }
     const sorted = others.map(({ ms }) => ms).sort((a, b) => a - b)
     printFigure(
@@ -97,7 +97,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
     const statuses: number[] = []
     for (let n = 0; n < 12; n++) statuses.push((await call(secret)).status)
     await pause(700)
-    const late = await call(secret)
+    const delayed = await call(secret)
     redis.thaw()
     // Another token, because this one is over its limit.
     const other = await vi.waitFor(() => tokens.issue({}), { timeout: 5000, interval: 50 })
@@ -107,7 +107,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
     // At most one limit in total beyond the count in Redis.
     expect(letIn).toBeLessThanOrEqual(5)
     expect(new Set(statuses)).toEqual(new Set([200, 429]))
-    expect(late.status).toBe(503)
+    expect(delayed.status).toBe(503)
     await vi.waitFor(async () => expect((await tokens.usage(id)).limits[0]?.used).toBe(1 + letIn), { timeout: 5000 })
     printFigure(
       41,

@@ -154,12 +154,12 @@ describe('unknown field in every object and unknown element in every list', () =
 
   test.each(trips)('of a response arrives or is reported: $upstream → $client', ({ pair: [client, upstream] }) => {
     const tally = tallyOf(`answers ${upstream.format} ${client.format}`, upstream.format)
-    const asked = askingFor(client.format, false)
+    const request = askingFor(client.format, false)
     for (const body of answersOf[upstream.format]) {
-      const baseline = sendAnswer(client, upstream, asked, body)
+      const baseline = sendAnswer(client, upstream, request, body)
       for (const { pointer, shape, body: injected } of injectionsInto(body)) {
         if (!tally.isNew(shape)) continue
-        tally.count([pointer], sendAnswer(client, upstream, asked, injected), baseline, shape)
+        tally.count([pointer], sendAnswer(client, upstream, request, injected), baseline, shape)
       }
     }
     expect(tally.wrong, tally.wrong.join('\n')).toEqual([])
@@ -167,9 +167,9 @@ describe('unknown field in every object and unknown element in every list', () =
 
   test.each(trips)('of a stream arrives or is reported: $upstream → $client', ({ pair: [client, upstream] }) => {
     const tally = tallyOf(`events ${upstream.format} ${client.format}`, upstream.format)
-    const asked = askingFor(client.format, true)
+    const request = askingFor(client.format, true)
     for (const events of streamsOf[upstream.format]) {
-      const baseline = sendStream(client, upstream, asked, events)
+      const baseline = sendStream(client, upstream, request, events)
       const probe = (
         at: number,
         remove: number,
@@ -179,7 +179,7 @@ describe('unknown field in every object and unknown element in every list', () =
       ): void => {
         if (!tally.isNew(shape)) return
         const changed = [...events.slice(0, at), event, ...events.slice(at + remove)]
-        tally.count(places, sendStream(client, upstream, asked, changed), baseline, shape)
+        tally.count(places, sendStream(client, upstream, request, changed), baseline, shape)
       }
       for (const [at, { event, data }] of events.entries()) {
         if (typeof data === 'string') continue

@@ -68,7 +68,13 @@ export function laneFor(client: Codec, upstream: UpstreamCodec, value: JsonObjec
   return translateLane({
     client,
     upstream,
-    request: { value: JSON.parse(text) as JsonObject, text, bytes: encoder.encode(text), members: [] },
+    request: {
+      value: JSON.parse(text) as JsonObject,
+      fields: JSON.parse(text) as JsonObject,
+      text,
+      bytes: encoder.encode(text),
+      members: [],
+    },
     target: { model, quirks: {} },
     newId: (prefix) => `${prefix}made${ids++}`,
     now: () => 1_800_000_000,
@@ -113,10 +119,10 @@ const ofAnswer = ({ sent, losses, refusal }: Outcome): Outcome => ({
   ...(refusal === undefined ? {} : { refusal }),
 })
 
-export const sendAnswer = (client: Codec, upstream: UpstreamCodec, asked: JsonObject, body: Json): Outcome =>
+export const sendAnswer = (client: Codec, upstream: UpstreamCodec, request: JsonObject, body: Json): Outcome =>
   ofAnswer(
     outcomeOf(
-      () => laneFor(client, upstream, asked),
+      () => laneFor(client, upstream, request),
       (lane) => String(lane.readResponse(encoder.encode(JSON.stringify(body))).body),
     ),
   )
@@ -130,12 +136,12 @@ export interface StreamEvent {
 export const sendStream = (
   client: Codec,
   upstream: UpstreamCodec,
-  asked: JsonObject,
+  request: JsonObject,
   events: readonly StreamEvent[],
 ): Outcome =>
   ofAnswer(
     outcomeOf(
-      () => laneFor(client, upstream, asked),
+      () => laneFor(client, upstream, request),
       (lane) => {
         const stream = lane.openStream()
         for (const { event, data } of events)

@@ -129,14 +129,14 @@ describe('header parsing', () => {
           headers: fc.dictionary(fc.constantFrom(...names), values),
           query: texts,
           route: fc.nat(routes.length - 1),
-          late: texts,
+          delayed: texts,
           part: texts,
         }),
-        ({ headers, query, route, late, part }) => {
+        ({ headers, query, route, delayed, part }) => {
           const credential = readCredential(inboundOf(headers, query), pick(routes, route))
           if (credential === '') return 'an empty credential'
-          const wait = retryAfterMs({ header: (name) => (name === 'retry-after' ? late : undefined) })
-          if (wait !== undefined && !(wait >= 0)) return `'${late}' means ${wait} ms`
+          const wait = retryAfterMs({ header: (name) => (name === 'retry-after' ? delayed : undefined) })
+          if (wait !== undefined && !(wait >= 0)) return `'${delayed}' means ${wait} ms`
           readDisposition(`form-data; name="a"; ${part}`)
           readDisposition(part)
           return undefined

@@ -53,8 +53,8 @@ async function upstream(input: string | URL | Request, init?: RequestInit): Prom
   // Images and speech are also requested in generateContent.
   if (body.includes('responseModalities'))
     return Response.json(body.includes('AUDIO') ? media('audio/L16;rate=24000') : media('image/png'))
-  const asked = parseJson(body)
-  const streams = pathname.includes(':stream') || (isObject(asked) && asked.stream === true)
+  const sentBody = parseJson(body)
+  const streams = pathname.includes(':stream') || (isObject(sentBody) && sentBody.stream === true)
   return streams
     ? new Response(answers[format]?.stream, { headers: { 'content-type': 'text/event-stream' } })
     : new Response(answers[format]?.whole, { headers: { 'content-type': 'application/json' } })
@@ -152,8 +152,8 @@ test('handles an object without a primitive form at any place of a request witho
     for (const { body, place } of withUnprintableValues(request.body)) {
       finished = []
       sent = []
-      const asked = { ...request, body }
-      const wrong = complaint(asked, await settled(ask(asked)))
+      const requested = { ...request, body }
+      const wrong = complaint(requested, await settled(ask(requested)))
       if (wrong !== undefined) found.push(`${request.path} for ${request.upstream}, ${place}: ${wrong}`)
     }
   }

@@ -25,13 +25,13 @@ export const requestBases = (model: (upstream: string) => string, withOperations
   const generations = formats.flatMap((client) =>
     formats.flatMap((upstream) =>
       bodies[client].map((body, place) => {
-        const asked = { model: model(upstream), stream: client === 'gemini' ? place > 0 : body.stream === true }
+        const requested = { model: model(upstream), stream: client === 'gemini' ? place > 0 : body.stream === true }
         return {
-          path: pathOf(client, asked),
-          query: queryOf(client, asked),
+          path: pathOf(client, requested),
+          query: queryOf(client, requested),
           dialect: client,
           upstream,
-          body: nodeOf(client === 'gemini' ? body : { model: asked.model, ...body }),
+          body: nodeOf(client === 'gemini' ? body : { model: requested.model, ...body }),
           generates: true,
         }
       }),
@@ -152,16 +152,16 @@ export function requestOf(bases: readonly Base[], { base, steps, bytes, head }: 
     'content-type': 'application/json',
     ...(dialect === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
   }
-  const asked = { path, query }
+  const address = { path, query }
   for (const [what, where, how] of head) {
-    if (what % 4 === 0) asked.query = pick(queries, how)
-    else if (what % 4 === 1) asked.path = respelled(asked.path, where, how)
+    if (what % 4 === 0) address.query = pick(queries, how)
+    else if (what % 4 === 1) address.path = respelled(address.path, where, how)
     else {
       const [name, value] = pick(headerChanges, how)
       headers[name] = value
     }
   }
-  return { ...asked, headers, body: mutateBytes(mutateJson(body, steps), bytes), dialect, upstream, generates }
+  return { ...address, headers, body: mutateBytes(mutateJson(body, steps), bytes), dialect, upstream, generates }
 }
 
 /** Returns the path with another model or another version prefix. */

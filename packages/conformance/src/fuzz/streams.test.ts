@@ -105,10 +105,10 @@ function judge(client: Format, upstream: Format, play: Play, came: Came, array: 
   )
 }
 
-function tryStream({ stream, play, client: place, leaves, array: asked }: Recipe): Promise<string | undefined> {
+function tryStream({ stream, play, client: place, leaves, array: asArray }: Recipe): Promise<string | undefined> {
   const base = pick(bases, stream.base)
   const client = pick(formats, place)
-  const array = asked && client === 'gemini'
+  const array = asArray && client === 'gemini'
   return tryPlay(client, base.format, playOf(streamOf(base, stream), play, 'text/event-stream'), leaves, array)
 }
 

@@ -10,7 +10,7 @@ export interface Play {
   readonly ending: Ending
 }
 
-type Ending = 'end' | 'hang' | 'no answer' | { readonly throws: unknown; readonly when: 'sync' | 'head' | 'body' }
+type Ending = 'end' | 'hang' | 'no response' | { readonly throws: unknown; readonly when: 'sync' | 'head' | 'body' }
 
 const code = (name: string): Error => Object.assign(new Error(`connect ${name} 10.0.0.7:443`), { code: name })
 
@@ -42,7 +42,7 @@ const thrown: readonly unknown[] = [
 const endings: readonly Ending[] = [
   ...Array.from({ length: 40 }, () => 'end' as const),
   'hang',
-  'no answer',
+  'no response',
   ...thrown.map((throws) => ({ throws, when: 'body' }) as const),
   ...thrown.slice(0, 12).map((throws, at) => ({ throws, when: at % 2 === 0 ? 'sync' : 'head' }) as const),
 ]
@@ -107,7 +107,7 @@ export function playOf(bytes: Uint8Array, { head, cuts, ending }: PlayRecipe, go
 
 /** Returns the bytes that a completed delivery has sent; empty if it never starts. */
 export const sentBytes = ({ bytes, ending }: Play): Uint8Array =>
-  ending === 'no answer' || (typeof ending === 'object' && ending.when !== 'body') ? new Uint8Array(0) : bytes
+  ending === 'no response' || (typeof ending === 'object' && ending.when !== 'body') ? new Uint8Array(0) : bytes
 
 /** Delivers a response like `fetch`. May throw synchronously, as some transports do. */
 export function play(
@@ -119,7 +119,7 @@ export function play(
       if (signal?.aborted) reject(signal.reason)
       signal?.addEventListener('abort', () => reject(signal.reason))
     })
-  if (ending === 'no answer') return aborted()
+  if (ending === 'no response') return aborted()
   if (typeof ending === 'object' && ending.when === 'sync') throw ending.throws
   if (typeof ending === 'object' && ending.when === 'head') return Promise.reject(ending.throws)
   if (bodiless.has(status))

@@ -25,7 +25,7 @@ const stream = (from: UpstreamFormat, to: Format, ...events: readonly JsonObject
     askingFor(to, true),
     events.map((data): StreamEvent => ({ event: typeof data.type === 'string' ? data.type : '', data })),
   )
-const asked = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+const testedSchema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
 const strictTool = (schema: JsonObject): JsonObject => ({ tools: [{ name: 'f', strict: true, input_schema: schema }] })
 
 const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], usage: { input_tokens: 1 } }
@@ -102,14 +102,14 @@ describe('losses that used to be silent or unnamed', () => {
       'an unenforced schema in a format that enforces all',
       () =>
         request('chat', 'gemini', {
-          response_format: { type: 'json_schema', json_schema: { name: 'n', schema: asked, strict: false } },
+          response_format: { type: 'json_schema', json_schema: { name: 'n', schema: testedSchema, strict: false } },
         }),
       '/response_format/json_schema/strict approximated note',
     ],
     [
       'a single allOf next to additionalProperties',
       () => {
-        const { type, ...inner } = asked
+        const { type, ...inner } = testedSchema
         return request('messages', 'responses', strictTool({ type, allOf: [inner], additionalProperties: false }))
       },
       '/tools/0 approximated warn',
@@ -183,7 +183,7 @@ function withValue(body: JsonObject, pointer: string, value: Json): JsonObject {
 describe('documented defaults', () => {
   const nested: { readonly [F in Format]: JsonObject } = {
     ...least,
-    chat: { ...least.chat, tools: [{ type: 'function', function: { name: 'f', parameters: asked } }] },
+    chat: { ...least.chat, tools: [{ type: 'function', function: { name: 'f', parameters: testedSchema } }] },
     messages: {
       ...least.messages,
       messages: [
@@ -192,10 +192,10 @@ describe('documented defaults', () => {
           content: [{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a' } }],
         },
       ],
-      tools: [{ name: 'f', input_schema: asked }],
+      tools: [{ name: 'f', input_schema: testedSchema }],
     },
-    responses: { ...least.responses, tools: [{ type: 'function', name: 'f', parameters: asked, strict: true }] },
-    gemini: { ...least.gemini, tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: asked }] }] },
+    responses: { ...least.responses, tools: [{ type: 'function', name: 'f', parameters: testedSchema, strict: true }] },
+    gemini: { ...least.gemini, tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: testedSchema }] }] },
   }
   const entries = codecs.flatMap((client) =>
     Object.entries(client.defaults).flatMap(([pointer, value]) =>

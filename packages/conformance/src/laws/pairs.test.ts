@@ -38,7 +38,7 @@ const runs = { numRuns: 60, seed: 20261121 }
 const pieces = fc.integer({ min: 1, max: 5 })
 
 /** Returns a request of one format as the pipeline passes it to an encoder. */
-function asked(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
+function decodedRequest(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
   const wire = client.encodeRequest(request, createContext())
   // Formats with model and stream in the path: the route copies them into the body.
   const body: JsonObject = client.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: request.stream }
@@ -66,7 +66,7 @@ describe.each(pairs)('translation $name', ({ client, upstream }) => {
     fc.assert(
       fc.property(requests, (request) => {
         const context = createContext()
-        const decoded = asked(client, request, context)
+        const decoded = decodedRequest(client, request, context)
         const wire = upstream.encodeRequest(decoded, context)
         const body: JsonObject = upstream.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: false }
         expect(upstream.validateRequest(structuredClone(body))).toEqual(body)

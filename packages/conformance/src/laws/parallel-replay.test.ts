@@ -95,13 +95,13 @@ describe.skipIf(!haveRecordings)('recorded response that a client sends back', (
 
   test('decodes to the same content as the original', async () => {
     for (const [first, second] of pairsOf(recordedExchanges())) {
-      const asked = decodedRequest(first)
-      if (asked === undefined || useOf(first).kind !== 'answer') continue
-      const at = asked.turns.length
+      const requested = decodedRequest(first)
+      if (requested === undefined || useOf(first).kind !== 'answer') continue
+      const at = requested.turns.length
       const later = decodedRequest(second)?.turns ?? []
       const replied = repliesAt(at, later)
-      if (replied.length === 0 || !asked.turns.every((turn, index) => sameTurn(turn, later[index]))) continue
-      const answered = decodedAnswer(first, asked).choices[0]?.parts ?? []
+      if (replied.length === 0 || !requested.turns.every((turn, index) => sameTurn(turn, later[index]))) continue
+      const answered = decodedAnswer(first, requested).choices[0]?.parts ?? []
       if (JSON.stringify(spokenBy(replied)) !== JSON.stringify(spokenBy(answered))) {
         const known = changed.find(({ where }) => where.test(first.path))
         if (known !== undefined) {

@@ -201,7 +201,7 @@ function fateOf(state: State, one: PlaceCase): Decision {
 }
 
 export interface MatrixResult {
-  readonly asked: number
+  readonly total: number
   readonly complaints: readonly string[]
 }
 
@@ -213,21 +213,21 @@ export interface MatrixResult {
  */
 export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
   const complaints: string[] = []
-  let asked = 0
+  let total = 0
   for (const state of states) {
     const calls: string[] = []
     const answers = { id: '' }
     const scene = openScene(state, calls, answers)
     for (const [index, one] of chatPlaces.entries()) {
       const { scheme } = one
-      const fate = fateOf(state, one)
+      const decision = fateOf(state, one)
       const other = formats.find((format) => format !== scheme) as Format
       for (const upstream of [scheme, other]) {
         // Losses of an accepted reference in other formats are covered by the tests of the formats.
-        if (upstream !== scheme && fate === 'sent') continue
+        if (upstream !== scheme && decision === 'sent') continue
         for (const stream of short ? [index % 2 === 0] : [false, true]) {
-          const id = state.accepted === true ? listed : `id-${++asked}-${state.name.length}`
-          if (state.accepted === true) asked++
+          const id = state.accepted === true ? listed : `id-${++total}-${state.name.length}`
+          if (state.accepted === true) total++
           const model = `${upstream}-model`
           if (state.receivedBy !== undefined) {
             answers.id = id
@@ -243,7 +243,7 @@ export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
           const written = state.write?.(JSON.stringify(body), leafOf(one), id) ?? JSON.stringify(body)
           const reply = await send(gateway, paths[scheme](model, stream), written, state.caller ?? 'alice')
           const text = await reply.text()
-          const wrong = complaintOf(fate, one, id, reply.status, text, calls, state)
+          const wrong = complaintOf(decision, one, id, reply.status, text, calls, state)
           if (wrong !== undefined)
             complaints.push(`${scheme} ${one.place.path} to ${upstream}, ${state.name}, stream ${stream}: ${wrong}`)
         }
@@ -251,7 +251,7 @@ export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
     }
   }
   const operations = await operationsMatrix()
-  return { asked: asked + operations.asked, complaints: [...complaints, ...operations.complaints] }
+  return { total: total + operations.total, complaints: [...complaints, ...operations.complaints] }
 }
 
 /** Returns a request without the reference. */
@@ -267,7 +267,7 @@ function plainBody(scheme: Format): object {
 }
 
 function complaintOf(
-  fate: Decision,
+  decision: Decision,
   { place: { kind } }: PlaceCase,
   id: string,
   status: number,
@@ -275,11 +275,11 @@ function complaintOf(
   calls: readonly string[],
   { malformed, unauthenticated }: Pick<State, 'malformed' | 'unauthenticated'> = {},
 ): string | undefined {
-  if (fate === 'sent')
-    return status === 200 && calls.some((call) => call.includes(id)) ? undefined : `answered ${status}: ${text}`
+  if (decision === 'sent')
+    return status === 200 && calls.some((call) => call.includes(id)) ? undefined : `returned status ${status}: ${text}`
   if (calls.length > 0) return `reached the upstream: ${calls[0]?.slice(0, 300)}`
-  if (unauthenticated === true) return status === 500 ? undefined : `answered ${status}`
-  if (status !== 400) return `answered ${status}`
+  if (unauthenticated === true) return status === 500 ? undefined : `returned status ${status}`
+  if (status !== 400) return `returned status ${status}`
   return malformed === true || text.includes(`references.${kind}`)
     ? undefined
     : `the error does not name the setting: ${text}`
@@ -314,5 +314,5 @@ async function operationsMatrix(): Promise<MatrixResult> {
     const wrong = complaintOf('refused', one, '', reply.status, await reply.text(), calls)
     if (wrong !== undefined) complaints.push(`${scheme} ${place.path}: ${wrong}`)
   }
-  return { asked: operationPlaces.length, complaints }
+  return { total: operationPlaces.length, complaints }
 }

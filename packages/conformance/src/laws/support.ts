@@ -26,7 +26,7 @@ export function createContext(): CodecContext & { readonly target: TargetTraits 
 }
 
 /** A request for every optional part of a response. */
-const asked: ModelRequest = {
+const modelRequest: ModelRequest = {
   model: 'demo',
   turns: [{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
   stream: true,
@@ -36,7 +36,7 @@ const asked: ModelRequest = {
 }
 export const createExchange = (): ExchangeContext & { readonly target: TargetTraits } => ({
   ...createContext(),
-  request: asked,
+  request: modelRequest,
 })
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).map((value) => `t${value}t`)
@@ -215,10 +215,10 @@ export const comparableValue = (field: string, value: unknown, reported: readonl
   field !== 'tools.list'
     ? value
     : (value as Tool[]).map((tool) => {
-        const { at, ...said } = tool
-        if (said.type !== 'function') return said
-        const { strict, ...rest } = said
-        return strict === true && !reported.includes(`${at}/strict`) ? said : rest
+        const { at, ...definition } = tool
+        if (definition.type !== 'function') return definition
+        const { strict, ...rest } = definition
+        return strict === true && !reported.includes(`${at}/strict`) ? definition : rest
       })
 
 /** Returns every text, call and result of a conversation, in order. */

@@ -54,7 +54,7 @@ function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
   return translateLane({
     client,
     upstream,
-    request: { value, text, bytes: encoder.encode(text), members: [] },
+    request: { value, fields: value, text, bytes: encoder.encode(text), members: [] },
     target: { model: 'probed', quirks: {} },
     newId: (prefix) => `${prefix}made${ids++}`,
     now: () => 1_800_000_000,

@@ -97,7 +97,7 @@ const isSynonym = (probe: Probe, { meanings }: Journey): boolean =>
   probe.standard === true || meanings.some(({ at, value }) => at.test(probe.path) && value === probe.value)
 
 function covers(
-  { from, at, value, to, humble, reportedAt: told }: Exemption,
+  { from, at, value, to, humble, reportedAt }: Exemption,
   probe: Probe,
   { losses }: Carried,
   journey: Journey,
@@ -105,7 +105,10 @@ function covers(
   if (from !== journey.from || !at.test(probe.path)) return false
   if (to !== undefined && !to.includes(journey.to)) return false
   if (humble === true && !journey.humble) return false
-  if (told !== undefined && !losses.some(({ path, detail }) => path === told.path && told.detail.test(detail)))
+  if (
+    reportedAt !== undefined &&
+    !losses.some(({ path, detail }) => path === reportedAt.path && reportedAt.detail.test(detail))
+  )
     return false
   return value === undefined || (value instanceof RegExp ? value.test(String(probe.value)) : value === probe.value)
 }

@@ -26,8 +26,8 @@ export function bodyOf(format: Format, more: Record<string, unknown> = {}): stri
 }
 /** Returns the path of the request, for the same `more`. */
 export const targetOf = (format: Format, { model, stream }: Record<string, unknown> = {}): string => {
-  const asked = { model: typeof model === 'string' ? model : `${format}-model`, stream: stream === true }
-  return `${pathOf(format, asked)}${queryOf(format, asked)}`
+  const requested = { model: typeof model === 'string' ? model : `${format}-model`, stream: stream === true }
+  return `${pathOf(format, requested)}${queryOf(format, requested)}`
 }
 /** Returns every path that accepts such a body. Chat has none for token counts. */
 export function targetsOf(format: Format, model = `${format}-model`): readonly string[] {
@@ -148,7 +148,7 @@ export const exchangesMade = (): number => exchanges
  */
 export function useHttpFixture(server: ServerKind): { readonly current: HttpFixture; searchForSecrets(): void } {
   const answers: string[] = []
-  const asked: string[] = []
+  const received: string[] = []
   let current: HttpFixture | undefined
   let places: Running[] = []
 
@@ -206,7 +206,7 @@ export function useHttpFixture(server: ServerKind): { readonly current: HttpFixt
   })
   afterEach(() => {
     for (const { headers, bodyText, query } of current?.fake.requests ?? [])
-      asked.push(JSON.stringify(headers), bodyText, query)
+      received.push(JSON.stringify(headers), bodyText, query)
     current?.fake.reset()
   })
   afterAll(async () => {
@@ -223,8 +223,8 @@ export function useHttpFixture(server: ServerKind): { readonly current: HttpFixt
       test('leaks no upstream key in any response and no client token in any upstream request', () => {
         expect(answers.length).toBeGreaterThan(50)
         expect(answers.filter((text) => text.includes(upstreamKey))).toEqual([])
-        expect(asked.length).toBeGreaterThan(20)
-        expect(asked.filter((text) => text.includes(token) || text.includes(narrowToken))).toEqual([])
+        expect(received.length).toBeGreaterThan(20)
+        expect(received.filter((text) => text.includes(token) || text.includes(narrowToken))).toEqual([])
       })
     },
   }

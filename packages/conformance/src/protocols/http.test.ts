@@ -34,7 +34,7 @@ for (const server of servers)
         ...(route.format === 'messages' ? version : {}),
       })
       const every = (): readonly RouteCall[] => callsOf(setting.current.gateway)
-      const asked = (call: RouteCall, headers: Record<string, string>, query = ''): Promise<RawAnswer> =>
+      const send = (call: RouteCall, headers: Record<string, string>, query = ''): Promise<RawAnswer> =>
         setting.current.call({
           method: call.method,
           path: `${call.path}${query}`,
@@ -52,7 +52,7 @@ for (const server of servers)
           ])
             expectUnknownToken(
               call.route.format,
-              await asked(call, { ...headersOf(call), ...headers }),
+              await send(call, { ...headersOf(call), ...headers }),
               call.route.operation,
             )
         expect(setting.current.fake.requests).toHaveLength(0)
@@ -67,7 +67,7 @@ for (const server of servers)
             { 'x-api-key': token },
             { 'x-goog-api-key': token },
           ]) {
-            const answer = await asked(call, { ...headersOf(call), ...headers })
+            const answer = await send(call, { ...headersOf(call), ...headers })
             const what = `${call.method} ${call.path} ${Object.keys(headers)}: ${answer.text.slice(0, 200)}`
             if (chats.has(call.route.operation)) expect(answer.status, what).toBe(200)
             // Other errors in the call are reported after authentication.
@@ -76,19 +76,19 @@ for (const server of servers)
       })
 
       test('accepts a token in the query on generateContent paths only', async () => {
-        let taken = 0
+        let received = 0
         for (const call of every()) {
-          const answer = await asked(call, { ...json, ...version }, `?key=${token}`)
+          const answer = await send(call, { ...json, ...version }, `?key=${token}`)
           if (call.route.queryKey === true) {
             expect(call.path).toMatch(/^\/v1\w*\/(publishers\/google\/)?models/)
             expect(`${answer.status} ${answer.text}`, call.path).not.toMatch(/^401|API_KEY_INVALID/)
             if (call.route.operation === 'generate') expect(answer.status, call.path).toBe(200)
-            taken++
-            const wrong = await asked(call, json, '?key=wrong')
+            received++
+            const wrong = await send(call, json, '?key=wrong')
             expectUnknownToken('gemini', wrong)
           } else expectUnknownToken(dialectOf(call, version), answer, call.route.operation)
         }
-        expect(taken).toBeGreaterThan(8)
+        expect(received).toBeGreaterThan(8)
         // The client's token must not reach the upstream, in any header or query.
         for (const { query, headers } of setting.current.fake.requests) {
           expect(query).not.toContain('key=')

@@ -70,7 +70,7 @@ describe.each([...servers, ...parsingServers])('endpoints of a plugin on $name',
     const [status, body] = await ask('GET', '/thing')
     expect(status).toBe(404)
     if (hosted) expect(body).toBe(hostsNotFound)
-    else expect(JSON.parse(String(body)).error.message).toContain('There is no GET /thing here')
+    else expect(JSON.parse(String(body)).error.message).toContain('Unknown route: GET /thing')
     if (hosted) expect(await ask('GET', '/after')).toEqual([200, 'after'])
   })
 })

@@ -49,7 +49,7 @@ describe('realtime limits', () => {
       client.socket.send('{}')
     }
     expect(client.socket.readyState).toBe(client.socket.OPEN)
-    expect(await client.closed).toEqual({ code: 1001, reason: 'No message came for 1 s.' })
+    expect(await client.closed).toEqual({ code: 1001, reason: 'No message arrived for 1 s.' })
     await until(() => setting.finished.length === 1, 'the end')
     expect(setting.fake.sessions[0]?.closed?.code).toBe(1001)
     expect(setting.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'timeout' } } }])

@@ -151,7 +151,7 @@ describe('tokens of realtime sessions', () => {
     const setting = await startRealtime()
     const answer = await setting.ws(undefined, { headers: {}, protocols: protocols.slice(1) }).refused
     expect(answer.status).toBe(400)
-    expect(answer.text).toContain("offer 'realtime'")
+    expect(answer.text).toContain("Offer 'realtime'")
     expect(answer.text).not.toContain(token)
   })
 
@@ -229,7 +229,7 @@ describe('upstream of realtime sessions', () => {
     const client = setting.ws()
     await client.opened
     ;(await sessionOf(setting)).drop()
-    expect(await client.closed).toEqual({ code: 1011, reason: 'The connection to the upstream broke.' })
+    expect(await client.closed).toEqual({ code: 1011, reason: 'The connection to the upstream was lost.' })
     await until(() => setting.finished.length === 1, 'the end')
     expect(setting.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_truncated' } } }])
   })

@@ -70,7 +70,7 @@ describe.skipIf(!haveRecordings)('recorded responses', () => {
             const { status, text } = await clientResponse(exchange, format)
             if (own && !exchange.stream) expect(text).toBe(exchange.answer)
             const read = readRecording({ format, stream: exchange.stream, answer: text }, own)
-            if (read === undefined) throw new Error(`no answer: ${status} ${text.slice(-300)}`)
+            if (read === undefined) throw new Error(`no response: ${status} ${text.slice(-300)}`)
             expectSame(read, use.read)
             if (listOf(objectOf(parseJson(exchange.answer)).choices).length > 1) count('of them with further choices')
           })

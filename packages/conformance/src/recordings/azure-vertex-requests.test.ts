@@ -22,10 +22,10 @@ const paths: Readonly<
   embedContent: ({ operations }) => [operations?.embeddings?.['vertex-content'], '/{model}:embedContent'],
 }
 
-function urlOf({ upstream, model, what }: CloudCall, asked: string): string {
+function urlOf({ upstream, model, what }: CloudCall, requestPath: string): string {
   const [path, ending] = paths[what]?.(upstream) ?? []
   if (path === undefined) throw new Error(`no path for ${what}`)
-  return callUrl(upstream, path, ending, model ?? asked)
+  return callUrl(upstream, path, ending, model ?? requestPath)
 }
 
 describe.skipIf(!haveRecordings)('recorded calls of Azure and Vertex AI', () => {

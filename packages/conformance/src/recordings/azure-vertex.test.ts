@@ -83,7 +83,7 @@ describe.skipIf(!haveRecordings)('recorded responses of Azure and Vertex AI', ()
   test(
     'were requested with the same body',
     async () => {
-      let asked = 0
+      let checked = 0
       for (const { exchange, call, model } of all) {
         const request = requestOf(exchange)
         if (request === undefined) continue
@@ -100,10 +100,10 @@ describe.skipIf(!haveRecordings)('recorded responses of Azure and Vertex AI', ()
           const { stream_options: _, ...same } = sent
           expect(same).toEqual(rest)
         })
-        asked++
+        checked++
       }
       expectNoneWrong()
-      expect(asked).toBeGreaterThanOrEqual(240)
+      expect(checked).toBeGreaterThanOrEqual(240)
     },
     patience,
   )

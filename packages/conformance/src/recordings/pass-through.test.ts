@@ -20,9 +20,9 @@ import { createTally, expectSame, gatewayFor, requestOf, useOf } from './checks.
 if (!haveRecordings) console.log(`recorded: ${whyNoRecordings}`)
 
 /** Returns an SDK's outcome in a comparable form: the response or the exception. */
-const outcome = async (asked: Promise<ResponseContent>): Promise<ResponseContent | { failure: string }> => {
+const outcome = async (pending: Promise<ResponseContent>): Promise<ResponseContent | { failure: string }> => {
   try {
-    return await asked
+    return await pending
   } catch (error) {
     return { failure: error instanceof Error ? `${error.constructor.name}: ${error.message}` : String(error) }
   }
@@ -72,10 +72,10 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
         }
         await check(`own request of ${format}`, exchange, async () => {
           const served = serveBytes(bytesOf(exchange), { stream })
-          const asked = { ...body, stream }
-          const direct = await outcome(sendWithSdk(format, { fetch: served.fetch }, asked))
+          const requested = { ...body, stream }
+          const direct = await outcome(sendWithSdk(format, { fetch: served.fetch }, requested))
           const gateway = gatewayFor(exchange, served.fetch)
-          const through = await outcome(sendWithSdk(format, { fetch: fetchOf(gateway) }, asked))
+          const through = await outcome(sendWithSdk(format, { fetch: fetchOf(gateway) }, requested))
           if (served.received.length !== 2) {
             const refusal = await gateway.fetch(requestTo(format, JSON.stringify(body)))
             throw new Error(`refused: ${refusal.status} ${(await refusal.text()).slice(0, 300)}`)

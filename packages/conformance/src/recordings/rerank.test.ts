@@ -54,8 +54,8 @@ describe.skipIf(exchanges.length === 0)('recorded rerank responses', () => {
 
   test('have the same result in Cohere’s SDK, v1 and v2, for every provider', async () => {
     for (const exchange of exchanges) {
-      const asked = objectOf(exchange.request)
-      const documents = Array.isArray(asked.documents) ? (asked.documents as string[]) : tenDocuments
+      const requested = objectOf(exchange.request)
+      const documents = Array.isArray(requested.documents) ? (requested.documents as string[]) : tenDocuments
       const { gateway } = replay(exchange, of(exchange.vendor))
       const ask = { model: 'm', query: 'q', documents }
       const ranked = rankedOf(exchange.answer)

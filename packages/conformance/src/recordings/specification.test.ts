@@ -30,12 +30,12 @@ test.skipIf(!found)('reads the specification’s table of endpoints', () => {
 })
 
 test.skipIf(!found).each(endpoints)('serves $method $path ($name)', async ({ method, path }) => {
-  const asked = path.replace('{model}', 'some-model')
-  const match = adapterFunctions(gateway).match(method, asked)
+  const requestPath = path.replace('{model}', 'some-model')
+  const match = adapterFunctions(gateway).match(method, requestPath)
   expect(match).not.toBeNull()
   expect(match?.allow).toBeUndefined()
   // An unimplemented route would return an error.
-  const response = await gateway.fetch(`http://gateway.test${asked}`, {
+  const response = await gateway.fetch(`http://gateway.test${requestPath}`, {
     method,
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
     ...(method === 'POST' ? { body: '{}' } : {}),

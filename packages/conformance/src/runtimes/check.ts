@@ -38,8 +38,8 @@ export interface RuntimeTarget {
 
 /** Result of a check. */
 export type Tally =
-  | { readonly held: number; readonly asked: number; readonly complaints: readonly string[] }
-  /** The runtime has none of what is asked for, and the documents say so. */
+  | { readonly held: number; readonly total: number; readonly complaints: readonly string[] }
+  /** The runtime does not support the feature, and the documentation states it. */
   | { readonly without: string }
 
 /** One column of the matrix. */
@@ -64,7 +64,7 @@ export async function tallyOf(cases: readonly Case[], width = 8): Promise<Tally>
     return wrong === undefined ? [] : [`${name}: ${wrong}`]
   })
   const wrong = complaints.flat()
-  return { held: cases.length - wrong.length, asked: cases.length, complaints: wrong }
+  return { held: cases.length - wrong.length, total: cases.length, complaints: wrong }
 }
 
 /** Merges tallies. */
@@ -72,7 +72,7 @@ export const mergeTallies = (...tallies: readonly Tally[]): Tally => {
   const counted = tallies.flatMap((tally) => ('without' in tally ? [] : [tally]))
   return {
     held: counted.reduce((sum, { held }) => sum + held, 0),
-    asked: counted.reduce((sum, { asked }) => sum + asked, 0),
+    total: counted.reduce((sum, { total }) => sum + total, 0),
     complaints: counted.flatMap(({ complaints }) => complaints),
   }
 }

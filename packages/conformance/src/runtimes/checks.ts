@@ -1,21 +1,21 @@
 import type { Check } from './check.ts'
-import { answers } from './checks/answers.ts'
 import { bytes } from './checks/bytes.ts'
 import { many } from './checks/concurrency.ts'
 import { encodings } from './checks/encodings.ts'
 import { host, inProcess, tokens } from './checks/in-process.ts'
 import { limits } from './checks/limits.ts'
 import { promises } from './checks/promises.ts'
-import { leaving, live, pace } from './checks/streams.ts'
+import { responses } from './checks/responses.ts'
+import { disconnects, live, pace } from './checks/streams.ts'
 import { realtime, suite } from './checks/suite.ts'
 
 /** The columns of the matrix, in order. */
 export const checks: readonly Check[] = [
   suite,
-  answers,
+  responses,
   bytes,
   live,
-  leaving,
+  disconnects,
   pace,
   limits,
   encodings,

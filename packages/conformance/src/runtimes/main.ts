@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import { inParallel } from '../torture/measurements.ts'
-import { answers } from './checks/answers.ts'
+import { responses } from './checks/responses.ts'
 import { tests } from './checks/tests.ts'
 import { checks } from './checks.ts'
 import { type Installed, install, ownNode } from './install.ts'
@@ -17,10 +17,10 @@ one row per runtime, one column per promise.
 
   npm run runtimes                          all runtimes: ${pins.map(({ name }) => name).join(', ')}
   npm run runtimes -- --only bun,deno       only these runtimes
-  npm run runtimes -- --checks answers,live only these columns
+  npm run runtimes -- --checks bytes,live   only these columns
   npm run runtimes -- --full                includes slow checks
   npm run runtimes -- --tests               also runs this repository's server tests on each Node (some minutes each)
-  npm run runtimes -- --docs                writes the table into docs/runtimes.md if everything holds
+  npm run runtimes -- --docs                writes the table into docs/operate/runtimes.md if everything holds
   npm run runtimes -- --list                prints the checks
   npm run runtimes -- --json FILE           writes the whole table as JSON
   npm run runtimes -- --project FOLDER      uses the packages installed there, such as published ones
@@ -96,8 +96,8 @@ async function main(): Promise<number> {
     }
     // Node runs first: its responses are the reference.
     const [node] = pins
-    if (node !== undefined && columns.includes(answers))
-      await checkRuntime(node, ownNode, { ...asking, checks: [answers] })
+    if (node !== undefined && columns.includes(responses))
+      await checkRuntime(node, ownNode, { ...asking, checks: [responses] })
     const rows = await inParallel(wanted, 2, async (pin, at) => {
       const row = await checkRuntime(pin, installed[at] as Installed, asking)
       console.log(formatRow(row))
@@ -108,7 +108,7 @@ async function main(): Promise<number> {
     const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(hasFailures))
     // The documentation shows a complete matrix without failures.
     if (values.docs === true && !short && rows.every(({ outcome }) => 'cells' in outcome))
-      writeDocument(join(root, 'docs/runtimes.md'), rows, columns)
+      writeDocument(join(root, 'docs/operate/runtimes.md'), rows, columns)
     return short ? 1 : 0
   } finally {
     await redis?.close()

@@ -26,7 +26,7 @@ export interface Row {
   readonly outcome: { readonly cells: readonly Cell[] } | { readonly absent: string }
 }
 
-export const hasFailures = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
+export const hasFailures = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.total
 
 export interface MatrixOptions {
   /** Path of this repository. */
@@ -98,5 +98,5 @@ async function askOne(check: Check, place: RuntimeTarget): Promise<Cell> {
 
 const broken = (error: unknown): Tally => {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return { held: 0, asked: 1, complaints: [text] }
+  return { held: 0, total: 1, complaints: [text] }
 }

@@ -28,8 +28,8 @@ const others = ['@anthropic-ai/sdk', '@hono/node-server', '@opentelemetry/api', 
  * @param standing a folder with installed packages; only the programs are added to it
  */
 export async function makeProject(home: string, root: string, standing?: string): Promise<Project> {
-  const packed = join(root, '.ci/packed')
-  const { newProject, strangersEnv } = await importFrom<typeof import('../../../../.ci/packed/project.mjs')>(
+  const packed = join(root, 'packages/repo-tools/src/packed')
+  const { newProject, userEnvironment } = await importFrom<typeof import('@modelgate/repo-tools/packed/project')>(
     packed,
     'project.mjs',
   )
@@ -37,8 +37,8 @@ export async function makeProject(home: string, root: string, standing?: string)
     cpSync(join(home, 'src/runtimes/programs'), folder, { recursive: true })
     return { folder, env, bundleForWorkers: () => bundleForWorkers(folder), remove }
   }
-  if (standing !== undefined) return withPrograms(standing, strangersEnv(), () => {})
-  const { packedRegistry } = await importFrom<typeof import('../../../../.ci/packed/registry.mjs')>(
+  if (standing !== undefined) return withPrograms(standing, userEnvironment(), () => {})
+  const { packedRegistry } = await importFrom<typeof import('@modelgate/repo-tools/packed/registry')>(
     packed,
     'registry.mjs',
   )

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { Check } from './check.ts'
 import { type Cell, hasFailures, type Row } from './matrix.ts'
 
-const figureOf = ({ tally }: Cell): string => ('without' in tally ? '–' : `${tally.held}/${tally.asked}`)
+const figureOf = ({ tally }: Cell): string => ('without' in tally ? '–' : `${tally.held}/${tally.total}`)
 
 /** Formats a row for the terminal: one line per cell, followed by its failures. */
 export function formatRow({ pin, version, outcome }: Row): string {
@@ -47,10 +47,10 @@ export const asJson = (rows: readonly Row[]): object[] =>
     if ('absent' in outcome) return { ...named, held: 0, short: 0, absent: outcome.absent }
     const { cells } = outcome
     const short = cells.filter(hasFailures).length
-    const asked = cells.filter(({ tally }) => 'held' in tally).length
+    const total = cells.filter(({ tally }) => 'held' in tally).length
     return {
       ...named,
-      held: asked - short,
+      held: total - short,
       short,
       checks: cells.map(({ tally, ...cell }) => ({ ...cell, ...tally })),
     }

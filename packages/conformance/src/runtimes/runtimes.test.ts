@@ -13,7 +13,7 @@ import { promisesOf } from './report.ts'
 const command = (...args: string[]) => {
   const program = fileURLToPath(new URL('../../runtimes.js', import.meta.url))
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
-  return { status, said: `${stdout}${stderr}` }
+  return { status, output: `${stdout}${stderr}` }
 }
 
 let list: ReturnType<typeof command>
@@ -26,9 +26,9 @@ afterAll(() => vi.unstubAllEnvs())
 
 describe('the matrix of runtimes', () => {
   test('lists its checks', () => {
-    const { status, said } = list
+    const { status, output } = list
     expect(status).toBe(0)
-    expect(said.match(/^\S/gm)).toHaveLength(checks.length)
+    expect(output.match(/^\S/gm)).toHaveLength(checks.length)
   })
 
   test.each([
@@ -36,16 +36,16 @@ describe('the matrix of runtimes', () => {
       ['--only', 'rhino'],
       /Invalid value 'rhino' of --only. Expected one of node20, node22, node24, node26, bun, deno, workerd/,
     ],
-    [['--checks', 'speed'], /Invalid value 'speed' of --checks. Expected one of suite, answers, /],
+    [['--checks', 'speed'], /Invalid value 'speed' of --checks. Expected one of suite, responses, /],
     [['--docs', '--only', 'bun'], /--docs needs the complete matrix/],
   ])('rejects %j with the correct usage', (args, message) => {
-    const { status, said } = command(...args)
+    const { status, output } = command(...args)
     expect(status).toBe(2)
-    expect(said).toMatch(message)
+    expect(output).toMatch(message)
   })
 
-  test('is documented in docs/runtimes.md for these runtimes with all checks', () => {
-    const text = readFileSync(fileURLToPath(new URL('../../../../docs/runtimes.md', import.meta.url)), 'utf8')
+  test('is documented in docs/operate/runtimes.md for these runtimes with all checks', () => {
+    const text = readFileSync(fileURLToPath(new URL('../../../../docs/operate/runtimes.md', import.meta.url)), 'utf8')
     const shown = /<!-- matrix -->\n(.*?)\n<!-- \/matrix -->/s.exec(text)?.[1]?.split('\n') ?? []
     const [head = [], , ...rows] = shown.map((line) => line.split('|').map((cell) => cell.trim()))
     expect(head.slice(3, -1)).toEqual(checks.map(({ name }) => name))

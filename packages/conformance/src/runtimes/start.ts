@@ -98,7 +98,7 @@ async function served(child: ChildProcess, announcing: Readable, announcement: R
   })
   gone.catch(() => {})
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`the program does not listen: ${written.slice(0, 2000)}`)), patienceMs)
   })
   const announced = new Promise<string>((resolve) => {
@@ -110,7 +110,7 @@ async function served(child: ChildProcess, announcing: Readable, announcement: R
     })
   })
   try {
-    const found = await Promise.race([announced, gone, late])
+    const found = await Promise.race([announced, gone, timeout])
     return { origin: found.includes('//') ? found : `http://127.0.0.1:${found}`, log: () => written, stop }
   } catch (error) {
     await stop()

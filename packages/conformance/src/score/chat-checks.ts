@@ -48,7 +48,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         ],
       })
       const text = choices[0]?.message.content ?? ''
-      must(/pineapple/i.test(text), `the answer is ${formatValue(text)}, without pineapple`)
+      must(/pineapple/i.test(text), `the reply is ${formatValue(text)}, without pineapple`)
     },
   },
   {
@@ -76,7 +76,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
   },
   {
     feature: 'json object',
-    proves: 'The response is a JSON object if the request asks for one.',
+    proves: 'The response is a JSON object if the request requires one.',
     calls: 1,
     async run(context) {
       const { choices } = await context.openai.chat.completions.create({

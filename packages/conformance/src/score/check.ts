@@ -43,4 +43,4 @@ export interface Check {
 }
 
 /** Result of a check. */
-export type Verdict = 'passed' | 'failed' | 'not served' | 'not asked'
+export type Verdict = 'passed' | 'failed' | 'not served' | 'skipped'

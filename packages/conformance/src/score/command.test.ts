@@ -63,7 +63,7 @@ test("prints a plain-text table of the terminal's width that lists failed checks
   })
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^ {2}chat completions +\d+\/40$/m)
-  expect(out).toMatch(/^ {2}rerank +– +not asked: no rerank/m)
+  expect(out).toMatch(/^ {2}rerank +– +skipped: no rerank/m)
   // The provider of this test runs without validation and accepts any value.
   expect(out).toMatch(/^Failed\n {2}chat\/bad-value +the call succeeded although/m)
   expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(70)
@@ -87,11 +87,11 @@ test('writes the report as JSON to a file in addition to the table, or to standa
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const file = join(folder, 'report.json')
-  const asked = [url, '--token', token, '--model', 'demo', '--model', 'chat=other', '--only', 'models,chat', '--json']
-  const beside = await run([...asked, file])
+  const args = [url, '--token', token, '--model', 'demo', '--model', 'chat=other', '--only', 'models,chat', '--json']
+  const beside = await run([...args, file])
   expect(beside.out).toMatch(/^ {2}models +5\/5$/m)
   const kept = JSON.parse(await readFile(file, 'utf8')) as Report
-  const instead = JSON.parse((await run([...asked, '-'])).out) as Report
+  const instead = JSON.parse((await run([...args, '-'])).out) as Report
   for (const report of [kept, instead]) {
     expect(report.models).toMatchObject({ text: 'demo', chat: 'other' })
     expect(report.results.find(({ name }) => name === 'chat/text')?.why).toContain('404: The model `other`')
@@ -101,6 +101,6 @@ test('writes the report as JSON to a file in addition to the table, or to standa
 
 test('sets the exit code according to --fail-under', async () => {
   const url = await provider()
-  const asked = [url, '--token', token, '--model', 'demo', '--only', 'chat', '--fail-under']
-  expect([(await run([...asked, '50'])).code, (await run([...asked, '99.9'])).code]).toEqual([0, 1])
+  const args = [url, '--token', token, '--model', 'demo', '--only', 'chat', '--fail-under']
+  expect([(await run([...args, '50'])).code, (await run([...args, '99.9'])).code]).toEqual([0, 1])
 })

@@ -72,8 +72,8 @@ export async function command(
     if (url === undefined) throw new Misuse('Missing base URL of the server, such as http://localhost:8787')
     if (more.length > 0) throw new Misuse(`Unexpected argument '${more[0]}': pass one URL`)
     const failUnder = numberOf(values['fail-under'], '--fail-under', 0, 100)
-    const asked = optionsOf(url, values, env)
-    const report = await score({ ...asked, ...(only ? { only } : {}), skip, onResult: progress(err) })
+    const scoreOptions = optionsOf(url, values, env)
+    const report = await score({ ...scoreOptions, ...(only ? { only } : {}), skip, onResult: progress(err) })
     if (err.isTTY === true) err.write('\r\u001b[K')
     const json = `${JSON.stringify(report, null, 2)}\n`
     if (values.json === '-') out.write(json)
@@ -206,7 +206,7 @@ Output:
   --help, --version
 
 A check passes, fails (with a reason), is not served (the server lacks the path, or rejects by name a field that models may
-lack; not counted), or is not asked (no model for it). The score is the share of passed checks among passed and failed ones.
+lack; not counted), or is skipped (no model for it). The score is the share of passed checks among passed and failed ones.
 
 Cost of a run: ${checks.length} checks make at most ${calls} calls, of about 100 tokens in and 100 out each; in total some 20,000 tokens in
 and 20,000 out of the text model, more if it thinks. Images (2), audio (5) and realtime (1) cost extra: exclude them with

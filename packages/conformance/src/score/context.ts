@@ -6,7 +6,7 @@ import type { Format } from '../base/recorded-traffic.ts'
 import { anthropicClient, type ClientTarget, googleClient, openaiClient } from '../base/sdk-clients.ts'
 import type { Clients, Conversation, ConversationOptions } from '../sdks/conversation.ts'
 import { conversationStarters } from '../sdks/sdk-callers.ts'
-import { must, NotAsked, NotServed } from './expectations.ts'
+import { CheckSkipped, must, NotServed } from './expectations.ts'
 import type { ModelKind } from './models.ts'
 import { describeRejection, namesField, rejectionOf } from './rejection.ts'
 
@@ -183,7 +183,7 @@ const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
 
 /** Skips checks of wrong tokens if the server accepts calls without a token. */
 export function requireToken({ target }: Context): void {
-  if (target.token === undefined) throw new NotAsked('no token was given: the server may accept every caller')
+  if (target.token === undefined) throw new CheckSkipped('no token was given: the server may accept every caller')
   const own = Object.keys(target.headers).find((name) => keyHeaders.includes(name.toLowerCase()))
-  if (own !== undefined) throw new NotAsked(`the header ${own}, sent with every call, authenticates every caller`)
+  if (own !== undefined) throw new CheckSkipped(`the header ${own}, sent with every call, authenticates every caller`)
 }

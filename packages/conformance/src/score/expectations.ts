@@ -9,8 +9,8 @@ export class NotServed extends Error {
 }
 
 /** The check does not apply to this server or these options. */
-export class NotAsked extends Error {
-  override readonly name = 'NotAsked'
+export class CheckSkipped extends Error {
+  override readonly name = 'CheckSkipped'
 }
 
 /** Fails the check with this reason unless the condition holds. */

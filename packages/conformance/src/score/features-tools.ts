@@ -61,7 +61,7 @@ export const toolFeatures: readonly Feature[] = [
     async run(context, dialect) {
       const talk = conversationIn(context, dialect)({ tools: ['get_weather'], extra: dialect.fields.never })
       const text = await talk.sendUserMessage({
-        text: 'What is the weather in Paris? Answer without a tool, in one sentence.',
+        text: 'What is the weather in Paris? Reply without a tool, in one sentence.',
       })
       must(text.tools.length === 0, `${text.tools.map(({ name }) => name).join(', ')} was called`)
       must(text.text !== '', 'the response has no text')
@@ -108,9 +108,9 @@ export const toolFeatures: readonly Feature[] = [
     proves: 'Thinking before a tool call, with its signature, is accepted back with the tool result.',
     calls: 4,
     async run(context, dialect) {
-      const { talk, said } = await sendThinkingRequest(context, dialect, ['get_weather'], weather)
-      called(said, 'get_weather')
-      requireThinking(said)
+      const { talk, result } = await sendThinkingRequest(context, dialect, ['get_weather'], weather)
+      called(result, 'get_weather')
+      requireThinking(result)
       reported(await talk.sendToolResults(results), dialect)
     },
   },

@@ -206,7 +206,7 @@ export const textFeatures: readonly Feature[] = [
     proves: 'A thinking model returns its thoughts or counts their tokens.',
     calls: 2,
     async run(context, dialect) {
-      requireThinking((await sendThinkingRequest(context, dialect, [], 'Is 91 a prime number? Think first.')).said)
+      requireThinking((await sendThinkingRequest(context, dialect, [], 'Is 91 a prime number? Think first.')).result)
     },
   },
   {
@@ -242,14 +242,14 @@ export async function sendThinkingRequest(
   dialect: Dialect,
   tools: readonly string[],
   text: string,
-): Promise<{ readonly talk: Conversation; readonly said: ConversationResult }> {
+): Promise<{ readonly talk: Conversation; readonly result: ConversationResult }> {
   const { think, thinkNames } = dialect.fields
   return context.optionalFeature(thinkNames, async () => {
     let refused: unknown
     for (const extra of think) {
       const talk = conversationIn(context, dialect)({ tokenLimit: room, ...(tools.length > 0 ? { tools } : {}), extra })
       try {
-        return { talk, said: await talk.sendUserMessage({ text }) }
+        return { talk, result: await talk.sendUserMessage({ text }) }
       } catch (error) {
         const refusal = rejectionOf(error)
         if (refusal === undefined || !thinkNames.some((name) => namesField(refusal, name))) throw error

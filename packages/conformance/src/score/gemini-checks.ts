@@ -3,7 +3,7 @@ import { listOf, objectOf, parseJson } from '../base/json.ts'
 import type { Check } from './check.ts'
 import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { formatValue, must, NotAsked } from './expectations.ts'
+import { CheckSkipped, formatValue, must } from './expectations.ts'
 import { base64Of, toneBytes } from './media-samples.ts'
 import { jsonOf } from './rejection.ts'
 
@@ -34,7 +34,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
     calls: 1,
     async run(context) {
       const { target } = context
-      if (target.token === undefined) throw new NotAsked('no token was given')
+      if (target.token === undefined) throw new CheckSkipped('no token was given')
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
       const body = { contents: [{ parts: [{ text: shortPrompt }] }] }
       const answer = await context.postWithoutKey(`${path}?key=${encodeURIComponent(target.token)}`, body)

@@ -41,7 +41,7 @@ export const modelOperations: readonly Check[] = [
       const [first] = await firstOf(openai.models.list())
       must(first !== undefined, 'the list is empty')
       const one = await openai.models.retrieve(first.id)
-      must(one.id === first.id, `asked for ${formatValue(first.id)}, ${formatValue(one.id)} came`)
+      must(one.id === first.id, `requested ${formatValue(first.id)}, received ${formatValue(one.id)}`)
       const refusal = await expectRejection(openai.models.retrieve(unknownModel), 'the model does not exist')
       must(refusal.status === 404, `expected status 404; ${describeRejection(refusal)}`)
     },

@@ -4,7 +4,7 @@ import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import type { ClientOptions } from 'ws'
 import type { Check } from './check.ts'
 import { type Context, requireToken } from './context.ts'
-import { CheckFailed, formatValue, must, NotAsked, NotServed } from './expectations.ts'
+import { CheckFailed, CheckSkipped, formatValue, must, NotServed } from './expectations.ts'
 
 interface Session {
   /** Returns the events up to and including the first of this type. */
@@ -23,7 +23,7 @@ function connection(url: URL): ClientOptions {
 /** Opens a session with the official client. Fails if the server returns anything but the upgrade. */
 function openSession(context: Context, stranger = false): Session {
   const { target } = context
-  if (target.socketless) throw new NotAsked('there is no socket for a session')
+  if (target.socketless) throw new CheckSkipped('there is no socket for a session')
   const client = stranger ? context.unknownTokenClients.openai : context.openai
   const options = { ...connection(new URL(target.origin)), headers: { ...target.headers } }
   const rt = new OpenAIRealtimeWS({ model: context.modelFor('realtime'), options }, client)
@@ -88,7 +88,7 @@ export const realtimeOperations: readonly Check[] = [
     format: 'realtime',
     feature: 'session',
     needs: 'realtime',
-    proves: 'A session opens, and a question in it is answered with streamed text.',
+    proves: 'A session opens, and a question in it gets a reply of streamed text.',
     calls: 1,
     isEntry: true,
     async run(context) {

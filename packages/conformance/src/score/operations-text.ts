@@ -167,7 +167,7 @@ async function ranked(context: Context, more: JsonObject): Promise<JsonObject[]>
 const rerank: readonly Omit<Check, 'format' | 'needs'>[] = [
   {
     feature: 'order',
-    proves: 'The document that answers the question comes first, and scores are in descending order.',
+    proves: 'The most relevant document comes first, and scores are in descending order.',
     calls: 1,
     isEntry: true,
     async run(context) {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check, ScoredFormat, Verdict } from './check.ts'
 import { createContext, type Target } from './context.ts'
-import { CheckFailed, NotAsked, NotServed } from './expectations.ts'
+import { CheckFailed, CheckSkipped, NotServed } from './expectations.ts'
 import { describeRejection, type Rejection, rejectionOf } from './rejection.ts'
 
 /** Result of a check with its reason. */
@@ -23,7 +23,7 @@ export async function outcomeOf(
 ): Promise<Outcome> {
   const { needs, format, dependsOn } = check
   if (needs !== undefined && target.models[needs] === undefined)
-    return { verdict: 'not asked', why: `no ${needs} model was given or found in the server’s list` }
+    return { verdict: 'skipped', why: `no ${needs} model was given or found in the server’s list` }
   const door = closed.get(format) ?? (dependsOn === undefined ? undefined : closed.get(dependsOn))
   if (door !== undefined) return { verdict: 'not served', why: door }
   for (let again = retries; ; again--) {
@@ -79,7 +79,7 @@ function judged(
   { models, modelOf }: Target,
 ): Outcome {
   if (error instanceof NotServed) return { verdict: 'not served', why: error.message }
-  if (error instanceof NotAsked) return { verdict: 'not asked', why: error.message }
+  if (error instanceof CheckSkipped) return { verdict: 'skipped', why: error.message }
   if (error instanceof CheckFailed) return { verdict: 'failed', why: oneLine(error.message) }
   if (refusal === undefined) return { verdict: 'failed', why: oneLine(inWords(error)) }
   const why = describeRejection(refusal)

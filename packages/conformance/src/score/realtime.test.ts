@@ -8,8 +8,8 @@ const token = 'good-token'
 async function verdicts(options: FakeRealtimeOptions): Promise<(string | undefined)[]> {
   const server = await listenRealtime(options)
   onTestFinished(() => server.close())
-  const asked = { url: server.url, token, model: 'demo', models: { realtime: 'demo-realtime' } }
-  const { results } = await score({ ...asked, only: ['realtime'], timeoutMs: options.mute ? 2000 : 20_000 })
+  const scoreOptions = { url: server.url, token, model: 'demo', models: { realtime: 'demo-realtime' } }
+  const { results } = await score({ ...scoreOptions, only: ['realtime'], timeoutMs: options.mute ? 2000 : 20_000 })
   return results.map(({ verdict, why }) => (why === undefined ? verdict : `${verdict}: ${why}`))
 }
 

@@ -22,9 +22,9 @@ export interface FormatScore {
   readonly title: string
   readonly passed: number
   /** Number of passed and failed checks: the base of the score. */
-  readonly asked: number
+  readonly total: number
   readonly notServed: number
-  readonly notAsked: number
+  readonly skipped: number
 }
 
 /** Result of a run. */
@@ -39,7 +39,7 @@ export interface Report {
   /** Number of HTTP calls. */
   readonly calls: number
   readonly passed: number
-  readonly asked: number
+  readonly total: number
   /** Percentage of passed checks among passed and failed ones, rounded down to a tenth; 0 if there are none. */
   readonly score: number
   readonly formats: readonly FormatScore[]
@@ -64,14 +64,14 @@ export function reportOf(
         format,
         title: formats[format],
         passed,
-        asked: passed + count(own, 'failed'),
+        total: passed + count(own, 'failed'),
         notServed: count(own, 'not served'),
-        notAsked: count(own, 'not asked'),
+        skipped: count(own, 'skipped'),
       },
     ]
   })
   const passed = count(results, 'passed')
-  const asked = passed + count(results, 'failed')
+  const total = passed + count(results, 'failed')
   const named = modelKinds.flatMap((kind) =>
     target.models[kind] === undefined || !kinds.has(kind) ? [] : [[kind, target.models[kind]]],
   )
@@ -83,8 +83,8 @@ export function reportOf(
     ms: Date.now() - begun,
     calls,
     passed,
-    asked,
-    score: asked === 0 ? 0 : Math.floor((passed * 1000) / asked) / 10,
+    total,
+    score: total === 0 ? 0 : Math.floor((passed * 1000) / total) / 10,
     formats: shares,
     results,
   }

@@ -60,13 +60,13 @@ describe('score of a provider without defects', () => {
     expect(report).toMatchObject({
       score: 100,
       passed: all.length - 2,
-      asked: all.length - 2,
+      total: all.length - 2,
       url: 'http://provider.test',
     })
     expect(report.results.map(({ name }) => name)).toEqual(all)
     expect(seen).toEqual(all.map((_, index) => index + 1))
     const share = report.formats.find(({ format }) => format === 'embeddings')
-    expect(share).toEqual({ format: 'embeddings', title: 'embeddings', passed: 6, asked: 6, notServed: 0, notAsked: 0 })
+    expect(share).toEqual({ format: 'embeddings', title: 'embeddings', passed: 6, total: 6, notServed: 0, skipped: 0 })
     expect(JSON.stringify(report)).not.toContain(token)
   })
 
@@ -126,7 +126,7 @@ describe('features that are not served', () => {
         ? Response.json({ message: 'messages is not supported here' }, { status: 500 })
         : answer
     const report = await scored({ replaceResponse: reply }, { only: ['chat', 'messages'] })
-    expect(report.formats.map(({ asked, notServed }) => [asked, notServed])).toEqual([
+    expect(report.formats.map(({ total, notServed }) => [total, notServed])).toEqual([
       [40, 0],
       [0, 36],
     ])
@@ -134,7 +134,7 @@ describe('features that are not served', () => {
 
   test('do not include missing models', async () => {
     const report = await scored({}, { only: ['chat'], model: 'no-demo' })
-    expect(report.passed).toBeLessThan(report.asked / 2)
+    expect(report.passed).toBeLessThan(report.total / 2)
     expect(report.results.find(({ name }) => name === 'chat/text')).toMatchObject({
       verdict: 'failed',
       why: expect.stringContaining('404: The model `no-demo` does not exist'),
@@ -186,13 +186,13 @@ describe('score of a server', () => {
       setTimeout(() => end.abort(new Error('enough')), 20)
       return new Response('{}', { status: 503, headers: { 'retry-after': '30' } })
     }
-    const asked = scored({ replaceResponse: reply }, { only: ['rerank'], retries: 1, signal: end.signal })
-    await expect(asked).rejects.toThrow('enough')
+    const pending = scored({ replaceResponse: reply }, { only: ['rerank'], retries: 1, signal: end.signal })
+    await expect(pending).rejects.toThrow('enough')
   })
 
   test('that authenticates by another header skips checks of wrong tokens', async () => {
     const report = await scored({}, { only: ['chat'], headers: { Authorization: `Bearer ${token}` } })
-    expect(namesOf(report, 'not asked')).toEqual(['chat/wrong-token'])
+    expect(namesOf(report, 'skipped')).toEqual(['chat/wrong-token'])
     expect(report.score).toBe(100)
   })
 
@@ -262,7 +262,7 @@ describe('score of a server', () => {
       fetch: provider.fetch as typeof fetch,
       only: ['chat'],
     })
-    expect(namesOf(report, 'not asked')).toEqual(['chat/wrong-token'])
+    expect(namesOf(report, 'skipped')).toEqual(['chat/wrong-token'])
   })
 })
 

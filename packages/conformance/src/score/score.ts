@@ -97,9 +97,9 @@ export async function score(options: ScoreOptions): Promise<Report> {
 
 /** Throws if every endpoint rejects the token: the other checks would be pointless. */
 function mustBeLetIn(doors: readonly Result[]): void {
-  const asked = doors.filter(({ verdict }) => verdict !== 'not asked' && verdict !== 'not served')
-  const [first] = asked
-  if (first !== undefined && asked.every(({ why = '' }) => /^40[13]: /.test(why)))
+  const checked = doors.filter(({ verdict }) => verdict !== 'skipped' && verdict !== 'not served')
+  const [first] = checked
+  if (first !== undefined && checked.every(({ why = '' }) => /^40[13]: /.test(why)))
     throw new ScoreError(`The server rejects this token (${first.name}, ${first.why})`)
 }
 

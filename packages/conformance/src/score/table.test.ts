@@ -11,7 +11,7 @@ const result = (feature: string, verdict: Result['verdict'], why?: string): Resu
   why,
   ms: 1,
 })
-const share = { format: 'chat', title: 'chat completions', passed: 1, asked: 6, notServed: 1, notAsked: 0 } as const
+const share = { format: 'chat', title: 'chat completions', passed: 1, total: 6, notServed: 1, skipped: 0 } as const
 const report: Report = {
   version: '1',
   url: 'http://a.test',
@@ -20,9 +20,9 @@ const report: Report = {
   ms: 1500,
   calls: 9,
   passed: 1,
-  asked: 6,
+  total: 6,
   score: 16.6,
-  formats: [share, { ...share, format: 'rerank', title: 'rerank', passed: 0, asked: 0 }],
+  formats: [share, { ...share, format: 'rerank', title: 'rerank', passed: 0, total: 0 }],
   results: [
     result('text', 'passed'),
     ...['usage', 'system', 'turns', 'stream'].map((feature) => result(feature, 'failed', '500: no')),

@@ -15,16 +15,16 @@ export function wrap(text: string, width: number, indent = 0): string {
 
 /** Returns the text of a format's row: its result, or the reason why it has none. */
 function shareOf(
-  { format, passed, asked, notServed, notAsked }: FormatScore,
+  { format, passed, total, notServed, skipped }: FormatScore,
   results: readonly Result[],
 ): readonly [share: string, rest: string] {
-  if (asked > 0) {
-    const aside = [notServed > 0 ? `${notServed} not served` : '', notAsked > 0 ? `${notAsked} not asked` : '']
+  if (total > 0) {
+    const aside = [notServed > 0 ? `${notServed} not served` : '', skipped > 0 ? `${skipped} skipped` : '']
     const rest = aside.filter((text) => text !== '').join(', ')
-    return [`${passed}/${asked}`, rest]
+    return [`${passed}/${total}`, rest]
   }
   const [first] = results.filter((result) => result.format === format)
-  return ['–', `${first?.verdict ?? 'not asked'}: ${first?.why ?? ''}`]
+  return ['–', `${first?.verdict ?? 'skipped'}: ${first?.why ?? ''}`]
 }
 
 /**
@@ -37,12 +37,12 @@ export function tableOf(report: Report, width: number): string {
   const row = (title: string, [share, rest]: readonly [string, string]): string =>
     `  ${title.padEnd(column)}  ${share.padStart(7)}   ${wrap(rest, width, column + 14)}`.trimEnd()
   const rows = formats.map((share) => row(share.title, shareOf(share, results)))
-  const total = row('total', [`${report.passed}/${report.asked}`, `${report.score} %`])
-  const asked = new Set(formats.filter((share) => share.asked > 0).map(({ format }) => format))
-  const sections = (['failed', 'not served', 'not asked'] as const).map((verdict) =>
+  const total = row('total', [`${report.passed}/${report.total}`, `${report.score} %`])
+  const scored = new Set(formats.filter((share) => share.total > 0).map(({ format }) => format))
+  const sections = (['failed', 'not served', 'skipped'] as const).map((verdict) =>
     section(
       verdict,
-      results.filter((result) => result.verdict === verdict && (verdict === 'failed' || asked.has(result.format))),
+      results.filter((result) => result.verdict === verdict && (verdict === 'failed' || scored.has(result.format))),
       width,
     ),
   )

@@ -78,7 +78,7 @@ for (const server of servers)
       const reading = (async () => {
         for await (const _ of stream);
       })()
-      await expect(reading).rejects.toThrow(/before the answer was complete/)
+      await expect(reading).rejects.toThrow(/before the end of its response/)
     })
 
     test('creates a translation', async () => {

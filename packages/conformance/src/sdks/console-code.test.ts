@@ -1,18 +1,31 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
-import { type ApiRequest, formats, type Settings, snippetsOf, type Turn } from '@modelgate/console/test-support'
+import {
+  type ApiRequest,
+  buildRequest,
+  formats,
+  type Settings,
+  snippetsOf,
+  type Turn,
+} from '@modelgate/console/test-support'
 import { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
 
-// Runs the Playground's code like a reader would: with the official SDKs and with curl.
+// Runs the Playground's code like a reader would: with the official SDKs, with Python and with curl.
 
 const token = 'mg-secret-token'
-const here = fileURLToPath(new URL('../..', import.meta.url))
+/** A folder with attachments, in which the installed packages are found. */
+const here = mkdtempSync(join(tmpdir(), 'modelgate-console-code-'))
+symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(here, 'node_modules'))
+afterAll(() => rmSync(here, { recursive: true, force: true }))
 
 const provider = createFakeProvider({ apiKey: upstreamKey })
 const gateway = createGateway({
@@ -29,11 +42,11 @@ const gateway = createGateway({
 })
 
 /** Requests that the gateway received. */
-const asked: { path: string; body: unknown }[] = []
+const received: { path: string; body: unknown }[] = []
 const server = createServer(
   getRequestListener(async (request) => {
     const { pathname, search } = new URL(request.url)
-    asked.push({ path: pathname + search, body: await request.clone().json() })
+    received.push({ path: pathname + search, body: await request.clone().json() })
     return gateway.fetch(request)
   }),
 )
@@ -47,13 +60,13 @@ afterAll(() => {
   server.close()
 })
 beforeEach(() => {
-  asked.length = 0
+  received.length = 0
 })
 
 function run(program: string, args: readonly string[], input: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const { PATH = '' } = process.env
-    const child = spawn(program, args, { cwd: here, env: { PATH, MODELGATE_TOKEN: token } })
+    const { PATH = '', PYTHONPATH = '' } = process.env
+    const child = spawn(program, args, { cwd: here, env: { PATH, PYTHONPATH, MODELGATE_TOKEN: token } })
     let out = ''
     let wrong = ''
     child.stdout.on('data', (bytes) => {
@@ -70,10 +83,27 @@ function run(program: string, args: readonly string[], input: string): Promise<s
   })
 }
 
+const node = (code: string) => run(process.execPath, ['--input-type=module', '-'], code)
+const python = (code: string) => run('python3', ['-'], code)
 const runners = {
   curl: (code: string) => run('sh', ['-e'], code),
-  sdk: (code: string) => run(process.execPath, ['--input-type=module', '-'], code),
+  sdk: node,
+  fetch: node,
+  python,
+  'python-sdk': python,
 }
+
+const pythonModules = { chat: 'openai', responses: 'openai', messages: 'anthropic', gemini: 'google.genai' } as const
+const canRun = (code: string): boolean => spawnSync('python3', ['-c', code]).status === 0
+const hasPython = canRun('')
+/** Python's SDKs are no packages of this workspace: `PYTHONPATH` may name a folder with them. */
+const missing = hasPython ? [...new Set(Object.values(pythonModules))].filter((name) => !canRun(`import ${name}`)) : []
+if (!hasPython || missing.length > 0)
+  process.stderr.write(
+    hasPython
+      ? `conformance: Python code for ${missing.join(', ')} is compiled but not run: install the packages to run it\n`
+      : 'conformance: no python3 found, Python code of the Playground is not run\n',
+  )
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const turns: readonly Turn[] = [
@@ -81,6 +111,40 @@ const turns: readonly Turn[] = [
   { role: 'assistant', text: 'Yes.', reasoning: '', toolCalls: [] },
   { role: 'user', text: 'Say hello', images: [{ name: 'dot.png', type: 'image/png', data: pixel }] },
 ]
+const pdf = Buffer.alloc(150_000, 'A PDF file $HOME `x`.')
+const sound = Buffer.alloc(60_000, 1)
+const names = { pdf: "it's a report.pdf", audio: 'attachment-2.wav' }
+writeFileSync(join(here, 'it_s a report.pdf'), pdf)
+writeFileSync(join(here, 'attachment-1.pdf'), pdf)
+writeFileSync(join(here, 'attachment-2.wav'), sound)
+
+/** Messages has no audio input. */
+const withFiles = (id: string): Turn => ({
+  role: 'user',
+  text: 'Say hello',
+  images: [],
+  files: [
+    { name: names.pdf, type: 'application/pdf', data: pdf.toString('base64') },
+    ...(id === 'messages' ? [] : [{ name: names.audio, type: 'audio/wav', data: sound.toString('base64') }]),
+  ],
+})
+
+const everySetting = {
+  topP: 0.5,
+  stop: ['END'],
+  seed: 7,
+  effort: 'low',
+  schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+} satisfies Partial<Settings>
+
+/** Fields that the settings lack. */
+const extraOf: Readonly<Record<string, Settings['extra']>> = {
+  chat: { metadata: { team: 'a' }, logit_bias: { 5: 1 } },
+  responses: { metadata: { team: 'a' }, truncation: 'auto' },
+  messages: { metadata: { user_id: 'a' }, top_k: 5 },
+  gemini: { generationConfig: { topK: 5, responseLogprobs: true } },
+}
+
 const settings: Settings = {
   model: '',
   system: "Don't be long.",
@@ -96,37 +160,67 @@ const settings: Settings = {
   ],
 }
 
+/** Google's SDK for Python writes the same protobuf JSON with other names, base64 and enum values. */
+const inOneSpelling = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (name, item: unknown) => {
+    if (name === 'data' && typeof item === 'string') return item.replaceAll('-', '+').replaceAll('_', '/')
+    if (name === 'thinkingLevel' || name === 'thinking_level') return String(item).toLowerCase()
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
+    return Object.fromEntries(
+      Object.entries(item).map(([key, inner]) => [
+        key.replaceAll(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
+        inner,
+      ]),
+    )
+  })
+
 /** Google's SDK adds a role to the system prompt, with the same meaning. */
-function expectSame(sent: { path: string; body: unknown } | undefined, request: ApiRequest): void {
+function expectSame(
+  sent: { path: string; body: unknown } | undefined,
+  request: ApiRequest,
+  spellsOtherwise = false,
+): void {
   expect(sent?.path).toBe(request.path)
   const { systemInstruction, ...body } = (sent?.body ?? {}) as Record<string, unknown>
   const { systemInstruction: wanted, ...others } = request.body
-  expect(body).toEqual(others)
+  if (spellsOtherwise) expect(inOneSpelling(body)).toEqual(inOneSpelling(others))
+  else expect(body).toEqual(others)
   expect((systemInstruction as { parts?: unknown } | undefined)?.parts).toEqual(
     (wanted as { parts?: unknown } | undefined)?.parts,
   )
 }
 
 describe.each(formats)('Playground code of a call in $name', (format) => {
-  describe.each(['curl', 'sdk'] as const)('as %s', (kind) => {
-    it.each([false, true])('repeats the call and prints its response (stream: %s)', async (stream) => {
-      const request = format.build(turns, { ...settings, model: `by/${format.id}`, stream })
+  describe.each(['curl', 'sdk', 'fetch', 'python', 'python-sdk'] as const)('as %s', (kind) => {
+    const isPython = kind.startsWith('python')
+    it.skipIf(isPython && !hasPython).each([
+      [false, 'plain'],
+      [true, 'plain'],
+      [true, 'every setting and files'],
+    ] as const)('repeats the call and prints its response (stream: %s, with %s)', async (stream, content) => {
+      const all = content === 'plain' ? {} : everySetting
+      const extra = content === 'plain' ? undefined : extraOf[format.id]
+      const asked = content === 'plain' ? turns : [...turns.slice(0, 2), withFiles(format.id)]
+      const request = buildRequest(format, asked, { ...settings, ...all, extra, model: `by/${format.id}`, stream })
       const code = snippetsOf({ format, request, base, withToken: true }).find(({ id }) => id === kind)?.code ?? ''
       expect(code).not.toContain(token)
+      expect(code.length).toBeLessThan(10_000)
+      if (kind === 'python-sdk' && missing.includes(pythonModules[format.id])) {
+        await run('python3', ['-c', 'import sys; compile(sys.stdin.read(), "code", "exec")'], code)
+        return
+      }
       const out = await runners[kind](code)
-      expect(asked).toHaveLength(1)
-      expectSame(asked[0], request)
+      expect(received).toHaveLength(1)
+      expectSame(received[0], request, kind === 'python-sdk' && format.id === 'gemini')
       // The demo model calls its tool or responds with text: either way, part of the response is printed.
-      expect(out).toMatch(/get_weather|hello/i)
+      expect(out).toMatch(/get_weather|hello|city|"text"/i)
     })
   })
 
-  it('sends a picture of half a megabyte as curl', async () => {
-    const image = { name: 'big.png', type: 'image/png', data: 'QUJD'.repeat(125_000) }
-    const big: Turn = { role: 'user', text: 'Say hello', images: [image] }
-    const request = format.build([big], { ...settings, model: `by/${format.id}`, tools: [] })
-    const [curl] = snippetsOf({ format, request, base, withToken: true })
-    expect(await runners.curl(curl?.code ?? '')).toMatch(/hello/i)
-    expectSame(asked[0], request)
+  it.each(['sdk', 'python-sdk'])('needs no variable for an open gateway, as %s', (kind) => {
+    const request = format.build(turns, { ...settings, model: 'm' })
+    const code = snippetsOf({ format, request, base, withToken: false }).find(({ id }) => id === kind)?.code
+    expect(code).toBeDefined()
+    expect(code).not.toContain('MODELGATE_TOKEN')
   })
 })

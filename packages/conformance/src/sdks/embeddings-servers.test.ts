@@ -53,13 +53,13 @@ describe.each([...servers, ...parsingServers])('embeddings and rerank on $name',
 
   test('are served to the OpenAI SDK, with embeddings as base64 by default', async () => {
     const client = openaiClient(running)
-    const asked = { model: 'voyage-x', input: ['a', 'b'] }
-    const { data, usage } = await client.embeddings.create(asked)
+    const requested = { model: 'voyage-x', input: ['a', 'b'] }
+    const { data, usage } = await client.embeddings.create(requested)
     expect(data.map(({ embedding }) => [...embedding])).toEqual(vectors)
     expect(usage).toEqual({ prompt_tokens: 5, total_tokens: 5 })
-    const plain = await client.embeddings.create({ ...asked, encoding_format: 'float' })
+    const plain = await client.embeddings.create({ ...requested, encoding_format: 'float' })
     expect(plain.data.map(({ embedding }) => embedding)).toEqual(vectors)
-    await expect(client.embeddings.create({ ...asked, input: [] })).rejects.toMatchObject({
+    await expect(client.embeddings.create({ ...requested, input: [] })).rejects.toMatchObject({
       status: 400,
       param: 'input',
       code: 'empty_array',
@@ -89,9 +89,9 @@ describe.each([...servers, ...parsingServers])('embeddings and rerank on $name',
   })
 
   test('are served next to streamed completions of a chat model', async () => {
-    const asked = { model: 'chat', prompt: 'hello ', echo: true, stream: true } as const
+    const requested = { model: 'chat', prompt: 'hello ', echo: true, stream: true } as const
     let text = ''
-    for await (const { choices } of await openaiClient(running).completions.create(asked)) text += choices[0]?.text
+    for await (const { choices } of await openaiClient(running).completions.create(requested)) text += choices[0]?.text
     expect(text).toBe('hello world')
   })
 })

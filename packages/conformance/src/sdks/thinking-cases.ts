@@ -80,7 +80,7 @@ export const thinkingCases = (client: Format): readonly Case[] =>
       })
       const second = await talk.sendToolResults(results)
       let third = second
-      const late = await lossesOf(
+      const talkLosses = await lossesOf(
         setting,
         async () => {
           third = await talk.sendToolResults(results)
@@ -110,7 +110,7 @@ export const thinkingCases = (client: Format): readonly Case[] =>
       const seals = sealsIn(upstream, objectOf(fake.requests.at(-1)?.body))
       expect(new Set(seals).size).toBe(sealsKept(client, upstream, stream))
       expect(losses.map(({ path }) => path)).toEqual(lossesIn(client, upstream))
-      expect(late.some(({ detail }) => detail.includes('the seal of a text'))).toBe(
+      expect(talkLosses.some(({ detail }) => detail.includes('the seal of a text'))).toBe(
         lastSealIsLeft(client, upstream, stream),
       )
     },

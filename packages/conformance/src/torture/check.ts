@@ -15,6 +15,8 @@ export type Outcome =
       readonly notes?: readonly string[]
       /** The part of the promise that Node cannot keep: measured figure and reason. The rest must hold. */
       readonly limit?: string
+      /** Of a failed check: it only missed times, and everything else holds. On a busy machine, this means little. */
+      readonly late?: boolean
     }
   | { readonly skipped: string }
 

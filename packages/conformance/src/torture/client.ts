@@ -40,8 +40,8 @@ export const bodyFor = (target: Target, ask: TargetRequest): string =>
 
 /** Returns path and query of the call. */
 export const pathFor = (target: Target, ask: TargetRequest): string => {
-  const asked = { model: modelOf(target, ask), stream: ask.stream ?? false }
-  return `${pathOf(ask.client, asked)}${queryOf(ask.client, asked)}`
+  const requested = { model: modelOf(target, ask), stream: ask.stream ?? false }
+  return `${pathOf(ask.client, requested)}${queryOf(ask.client, requested)}`
 }
 
 export const headersFor = (target: Target, ask: TargetRequest): Record<string, string> =>

@@ -49,9 +49,9 @@ export async function startLocalTarget(
   gone.catch(() => {})
 
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
-  let asked = 0
+  let lastId = 0
   const ask = <T>(what: string, argument?: unknown): Promise<T> => {
-    const id = ++asked
+    const id = ++lastId
     const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }))
     child.send({ id, ask: what, argument })
     return Promise.race([answer, gone]) as Promise<T>

@@ -147,8 +147,8 @@ async function main(): Promise<number> {
     const lenient = short && values.target === undefined
     const counts = summary(came, lenient)
     const limited = counts.limited === 0 ? '' : ` (${counts.limited} within a limit of Node)`
-    const late = counts.late === 0 ? '' : `, ${counts.late} too late on a machine that may be too noisy`
-    console.log(`${name}: ${counts.held} held${limited}, ${counts.short} failed${late}, ${counts.skipped} skipped`)
+    const tooSlow = counts.tooLate === 0 ? '' : `, ${counts.tooLate} too late on a machine that may be too noisy`
+    console.log(`${name}: ${counts.held} held${limited}, ${counts.short} failed${tooSlow}, ${counts.skipped} skipped`)
     held += counts.held
     fallen += counts.short
     results.push(asJson(name, came, lenient))

@@ -103,7 +103,7 @@ export function readError(
  * stream with exactly one error at its end and no claim of success.
  */
 export function failureDefect(format: Format, answer: HttpResponse): string | undefined {
-  if (answer.status === 0) return `no answer (${answer.broken ?? 'nothing was received'})`
+  if (answer.status === 0) return `no response (${answer.broken ?? 'nothing was received'})`
   if (answer.status !== 200) {
     if (answer.status < 400) return `status ${answer.status}`
     return readError(format, answer) === undefined
@@ -129,10 +129,11 @@ export function completenessDefect(
   { client, stream }: Pick<TargetRequest, 'client' | 'stream'>,
   answer: HttpResponse,
 ): string | undefined {
-  if (answer.status === 0) return `no answer: ${answer.broken}`
-  if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 120)}`
-  if (answer.broken !== undefined) return `broken off: ${answer.broken}`
-  if (stream !== true) return answer.text.includes(output) ? undefined : `another answer: ${answer.text.slice(0, 120)}`
+  if (answer.status === 0) return `no response: ${answer.broken}`
+  if (answer.status !== 200) return `returned status ${answer.status}: ${answer.text.slice(0, 120)}`
+  if (answer.broken !== undefined) return `interrupted: ${answer.broken}`
+  if (stream !== true)
+    return answer.text.includes(output) ? undefined : `another response: ${answer.text.slice(0, 120)}`
   const { successes, errors, text } = readStream(client, answer.text)
   if (errors.length > 0) return 'an error in the stream'
   if (successes.length === 0) return 'a stream without a successful end'

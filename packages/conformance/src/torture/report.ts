@@ -10,6 +10,8 @@ export interface Row {
 const verdictOf = (outcome: Outcome): 'held' | 'limited' | 'FAILED' | 'skipped' =>
   'skipped' in outcome ? 'skipped' : !outcome.held ? 'FAILED' : outcome.limit === undefined ? 'held' : 'limited'
 
+const isLate = (outcome: Outcome): boolean => !('skipped' in outcome) && !outcome.held && outcome.late === true
+
 /** Formats a row for the terminal: the figure below the title, then the failed cases. */
 export function line({ check, outcome, seconds }: Row): string {
   const verdict = verdictOf(outcome)
@@ -20,16 +22,13 @@ export function line({ check, outcome, seconds }: Row): string {
   return [head, ...[figure, ...limit, ...notes].map((text) => `                ${text}`)].join('\n')
 }
 
-/** Rows that promise milliseconds: on a machine with other load, a late figure means little. */
-const timed: ReadonlySet<number> = new Set([1, 10, 11, 12, 13, 21, 26, 31, 32, 37, 39, 41, 43, 48, 49])
-
 export interface Summary {
   /** Includes promises that hold with a limit. */
   readonly held: number
   readonly limited: number
   readonly short: number
-  /** Late rows of `timed`, which the short form does not count as failed. */
-  readonly late: number
+  /** Rows that only missed times, which the short form does not count as failed. */
+  readonly tooLate: number
   readonly skipped: number
 }
 
@@ -37,9 +36,14 @@ export interface Summary {
 export function summary(rows: readonly Row[], lenient: boolean): Summary {
   const count = (verdict: string): number => rows.filter(({ outcome }) => verdictOf(outcome) === verdict).length
   const limited = count('limited')
-  const fallen = rows.filter(({ outcome }) => verdictOf(outcome) === 'FAILED')
-  const late = lenient ? fallen.filter(({ check }) => timed.has(check.row)).length : 0
-  return { held: count('held') + limited, limited, short: fallen.length - late, late, skipped: count('skipped') }
+  const tooLate = lenient ? rows.filter(({ outcome }) => isLate(outcome)).length : 0
+  return {
+    held: count('held') + limited,
+    limited,
+    short: count('FAILED') - tooLate,
+    tooLate,
+    skipped: count('skipped'),
+  }
 }
 
 /** Converts the rows to JSON. */

@@ -21,10 +21,10 @@ const askings = 3
 const fellShort = ({ outcome }: Row): boolean => !('skipped' in outcome) && !outcome.held
 
 /** Adds the number of attempts to the figure. */
-const reported = (row: Row, asked: number): Row =>
+const reported = (row: Row, attempts: number): Row =>
   'skipped' in row.outcome
     ? row
-    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (${asked} attempts)` } }
+    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (${attempts} attempts)` } }
 
 /** Time limit of a row, in minutes. */
 const patience = 20
@@ -46,8 +46,8 @@ export async function torture(
       for (const check of checks) {
         let row = await askFor(check, target, upstream, short)
         const most = short && target.local !== undefined ? askings : 1
-        for (let asked = 1; fellShort(row) && asked < most; asked++)
-          row = reported(await askFor(check, target, upstream, short), asked + 1)
+        for (let attempts = 1; fellShort(row) && attempts < most; attempts++)
+          row = reported(await askFor(check, target, upstream, short), attempts + 1)
         rows.push(row)
         onRow?.(row)
       }

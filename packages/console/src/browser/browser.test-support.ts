@@ -1,38 +1,19 @@
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { delimiter, join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { createGateway, type Gateway, type GatewayConfig, openaiCompatible } from '@modelgate/core'
 import { expressMiddleware } from '@modelgate/express'
 import { fastifyPlugin } from '@modelgate/fastify'
 import { honoMiddleware } from '@modelgate/hono'
 import { nodeListener } from '@modelgate/node'
+import { findChromium } from '@modelgate/repo-tools/chromium'
 import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { type ConsoleOptions, consolePages } from '../index.ts'
-
-/** Returns the path of the system's Chromium: CHROMIUM_PATH, else the first on PATH, else undefined. */
-function findChromium(): string | undefined {
-  const { CHROMIUM_PATH, PATH = '' } = process.env
-  if (CHROMIUM_PATH) return CHROMIUM_PATH
-  const names = ['chromium', 'chromium-browser', 'google-chrome']
-  return PATH.split(delimiter)
-    .flatMap((dir) => names.map((name) => join(dir, name)))
-    .find(isProgram)
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
 
 const executablePath = findChromium()
 

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { closeBrowser, hosts, open, type Served, seriousViolations, withoutBrowser } from './browser.test-support.ts'
+import { consolePages } from '../index.ts'
+import {
+  closeBrowser,
+  consoleGateway,
+  hosts,
+  open,
+  type Served,
+  seriousViolations,
+  withoutBrowser,
+} from './browser.test-support.ts'
 
 /** Each host, at its root and below a path in turn: the adapters have their own tests of every mount. */
 const places = hosts.map((host, at) => ({ ...host, mount: at % 2 === 0 ? ('' as const) : ('/ai' as const) }))
@@ -18,7 +27,10 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       const { page, wrongs, close } = await open(`${served.origin}${mount}/`)
       expect(await page.getByTestId('address').textContent()).toBe(`${served.origin}${mount}/v1`)
       await page.getByText('Healthy').waitFor()
-      expect(await page.getByText('/v1/chat/completions', { exact: true }).isVisible()).toBe(true)
+      const endpoint = page.getByText('/v1/chat/completions', { exact: true })
+      expect(await endpoint.isVisible()).toBe(false)
+      await page.getByRole('heading', { name: 'Generation' }).click()
+      expect(await endpoint.isVisible()).toBe(true)
       await page.getByRole('link', { name: 'Open the Playground' }).click()
       await page.getByRole('heading', { name: 'Conversation' }).waitFor()
       expect(page.url()).toBe(`${served.origin}${mount}/console/playground`)
@@ -37,6 +49,21 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       served = await (hosts.find(({ name }) => name === 'Express') as (typeof hosts)[number]).serve('/ai')
     })
     afterAll(() => served.close())
+
+    it.each([
+      [200, 'Ready'],
+      [503, 'Not ready'],
+      [404, 'Healthy'],
+    ])('shows the readiness that the gateway reports with %i as %j', async (status, text) => {
+      const readiness = { method: 'GET', path: '/readyz', handle: () => ({ status, headers: {}, body: '{}' }) } as const
+      const make: typeof consoleGateway = () =>
+        consoleGateway({}, { plugins: [consolePages(), { name: 'readiness', routes: [readiness] }] })
+      const own = await (hosts.find(({ name }) => name === 'Hono') as (typeof hosts)[number]).serve('/ai', make)
+      const { page, close } = await open(`${own.origin}/ai/`)
+      await page.getByRole('status').getByText(text, { exact: true }).waitFor()
+      await close()
+      await own.close()
+    })
 
     it('adds the slash that its address lacks', async () => {
       const { page, wrongs, close } = await open(at('/ai?from=here'))
@@ -74,9 +101,9 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await page.getByRole('tab', { name: 'curl' }).focus()
       for (const [key, title] of [
         ['ArrowRight', 'openai'],
-        ['End', 'Codex CLI'],
+        ['End', 'Gemini CLI'],
         ['ArrowRight', 'curl'],
-        ['ArrowLeft', 'Codex CLI'],
+        ['ArrowLeft', 'Gemini CLI'],
         ['Home', 'curl'],
       ] as const) {
         await page.keyboard.press(key)
@@ -90,7 +117,7 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       const { page, close } = await open(at('/ai/'))
       const wanted = await page.evaluate(
         () =>
-          [...document.querySelectorAll<HTMLElement>('a[href], button, [tabindex="0"]')].filter(
+          [...document.querySelectorAll<HTMLElement>('a[href], button, summary, [tabindex="0"]')].filter(
             ({ tabIndex }) => tabIndex >= 0,
           ).length,
       )
@@ -116,11 +143,11 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await close()
     })
 
-    it('keeps the chosen colour scheme, and stores nothing before a choice', async () => {
+    it('keeps the chosen color scheme, and stores nothing before a choice', async () => {
       const { page, close } = await open(at('/ai/'), { colorScheme: 'light' })
       const kept = () => page.evaluate(() => ({ ...localStorage }))
       expect(await kept()).toEqual({})
-      await page.getByRole('button', { name: 'Switch to dark colours' }).click()
+      await page.getByRole('button', { name: 'Switch to dark colors' }).click()
       expect(await kept()).toEqual({ 'modelgate-theme': 'dark' })
       await page.reload()
       expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')

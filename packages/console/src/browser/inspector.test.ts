@@ -57,8 +57,7 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
   it('marks lost fields at their lines, gives the reason, and links there by keyboard', async () => {
     const { page, wrongs, close } = await openParts(served)
     await show(page, call({ model: 'translated', seed: 7, logprobs: true, top_logprobs: 2 }))
-    await page.getByRole('tab', { name: 'Upstream' }).click()
-    await page.getByText('You sent').waitFor()
+    await page.getByText('Client request').waitFor()
     const lost = await page.locator('.json .lost.warn .written').allTextContents()
     expect(lost.map((line) => line.trim()).sort()).toEqual(['"logprobs": true,', '"seed": 7,', '"top_logprobs": 2'])
     expect(await page.locator('.json .lost.warn', { hasText: '"seed": 7' }).locator('.why').textContent()).toMatch(
@@ -74,20 +73,26 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     await close()
   })
 
-  it('reports that nothing is lost', async () => {
+  it('reports that nothing is lost, and only for a response that arrived', async () => {
     const { page, close } = await openParts(served)
     await show(page, call({ model: 'same', seed: 7 }))
-    await page.getByRole('tab', { name: 'Upstream' }).click()
-    await page.getByText('Everything you wrote arrives.').waitFor()
+    await page.getByText('No losses: every field reached the upstream.').waitFor()
     expect(await page.locator('.json .lost').count()).toBe(0)
     expect(await page.locator('.json .origin-new').count()).toBe(0)
+    const failed = call({ model: 'same', seed: 7 })
+    const exchange = { ...failed.exchange, outcome: 'failed' as const, status: 502 }
+    await show(page, { ...failed, exchange: { ...exchange, responseHeaders: { 'modelgate-attempts': '1' } } })
+    await page.getByText('The upstream failed: status 502.').waitFor()
+    await page.getByText('Client request').waitFor()
+    expect(await page.getByText('No losses').count()).toBe(0)
+    expect(await page.locator('.verdict.good, .whole, .chip.good').count()).toBe(0)
     await close()
   })
 
   it('lists the targets in order, with the reason for a skipped one', async () => {
     const { page, close } = await openParts(served)
     await show(page, call({ model: 'several', seed: 7 }))
-    await page.getByRole('tab', { name: 'Upstream' }).click()
+    await page.getByRole('tab', { name: 'Plan' }).click()
     const targets = page.locator('.target')
     await targets.first().waitFor()
     expect(await targets.allTextContents()).toHaveLength(2)
@@ -99,35 +104,35 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
   })
 
   it.each([
-    ['a model that there is not', { model: 'none' }, 'right', /Refused with 404/],
-    ['a token that is wrong', { model: 'same' }, 'wrong', /Refused with 401/],
-  ])('shows the gateway’s rejection of %s', async (_, body, token, said) => {
+    ['a model that there is not', { model: 'none' }, 'right', /Rejected with 404/],
+    ['a token that is wrong', { model: 'same' }, 'wrong', /Rejected with 401/],
+  ])('shows the gateway’s rejection of %s', async (_, body, token, message) => {
     const { page, close } = await openParts(served)
     await show(page, call(body, { token }))
-    await page.getByRole('tab', { name: 'Upstream' }).click()
-    await page.getByText(said).waitFor()
-    await page.getByRole('button', { name: 'Ask again' }).click()
-    await page.getByText(said).waitFor()
+    await page.getByRole('tab', { name: 'Plan' }).click()
+    await page.getByText(message).waitFor()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByText(message).waitFor()
     await close()
   })
 
   it('requests no explanation during the call, nor from a gateway without explanations', async () => {
     const { page, close } = await openParts(served)
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
     const running = call({ model: 'same' })
     await show(page, { ...running, exchange: { ...running.exchange, outcome: 'running' } })
-    await page.getByRole('tab', { name: 'Upstream' }).click()
-    await page.getByText('as soon as the call is over').waitFor()
+    await page.getByText('Available when the call has finished').waitFor()
     await page.waitForTimeout(500)
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
     await show(page, { ...running, canExplain: false })
-    expect(await page.getByRole('tab', { name: 'Upstream' }).count()).toBe(0)
+    expect(await page.getByRole('tab', { name: 'Plan' }).count()).toBe(0)
+    await page.getByRole('tab', { name: 'Request' }).click()
     await page.getByRole('tab', { name: 'curl' }).waitFor()
     await close()
   })
 
-  it('shortens a picture on screen, copies it whole, and leaves the token out', async () => {
+  it('shortens a picture on screen, copies a command that reads it from a file, and leaves the token out', async () => {
     const { page, close } = await openParts(served)
     const data = 'QUJD'.repeat(50_000)
     const url = `data:image/png;base64,${data}`
@@ -135,12 +140,14 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
       page,
       call({ model: 'same', messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] }),
     )
-    await page.getByText('Long values are shown shortened.').waitFor()
+    await page.getByRole('tab', { name: 'Request' }).click()
+    await page.getByText('Long values are shortened.').waitFor()
     expect((await page.locator('.inspect pre').textContent())?.length).toBeLessThan(2000)
     await page.getByRole('button', { name: 'Copy the curl command' }).click()
     await page.getByText('Copied the curl command').waitFor({ state: 'attached' })
     const copied = await page.evaluate(() => navigator.clipboard.readText())
-    expect(copied).toContain(url)
+    expect(copied).toContain("$(base64 < 'attachment-1.png'")
+    expect(copied.length).toBeLessThan(2000)
     expect(copied).toContain(`curl -sS -N '${served.origin}/v1/chat/completions'`)
     expect(copied).toContain('-H "authorization: Bearer $MODELGATE_TOKEN"')
     expect(copied).not.toContain('right')
@@ -157,7 +164,6 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     const base = call({ model: 'same' })
     await show(page, { ...base, exchange: { ...base.exchange, events } })
     const began = performance.now()
-    await page.getByRole('tab', { name: 'Stream', exact: true }).click()
     await page.getByText('10,000 events').waitFor()
     expect(performance.now() - began).toBeLessThan(1500)
     expect(await page.locator('.event').count()).toBe(100)
@@ -181,12 +187,13 @@ describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
     const { page, wrongs, close } = await openParts(served, { colorScheme, viewport: { width, height: 800 } })
     const target = { model: 'translated', seed: 7, user: 'u', tool_choice: 'none', parallel_tool_calls: false }
     await show(page, call(target))
-    expect(await seriousViolations(page)).toEqual([])
-    await page.getByRole('tab', { name: 'Upstream' }).click()
-    await page.getByText('You sent').waitFor()
-    expect(await seriousViolations(page)).toEqual([])
-    await page.getByRole('tab', { name: 'Stream', exact: true }).click()
+    await page.getByText('Client request').waitFor()
     await page.locator('.event summary').click()
+    expect(await seriousViolations(page)).toEqual([])
+    await page.getByRole('tab', { name: 'Request' }).click()
+    expect(await seriousViolations(page)).toEqual([])
+    await page.getByRole('tab', { name: 'Plan' }).click()
+    await page.getByText('Client request').waitFor()
     expect(await seriousViolations(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
     expect(wrongs).toEqual([])

@@ -62,7 +62,7 @@ export async function openPlayground(url: string, options?: BrowserContextOption
   // Shorter than the test's timeout, so that a failure names what it waited for.
   opened.page.setDefaultTimeout(8000)
   await checkToken(opened.page, 'right')
-  await opened.page.getByText('It may use 4 models.').waitFor()
+  await opened.page.getByText('Valid token · 4 models available').waitFor()
   return opened
 }
 

@@ -25,14 +25,12 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await checkToken(page, 'wrong')
       await page.getByText(/^401: .*token/i).waitFor()
       await checkToken(page, 'right')
-      await page.getByText('It may use 4 models.').waitFor()
-      expect(await page.getByLabel('Model', { exact: true }).locator('option').allTextContents()).toEqual([
-        'demo-chat',
-        'demo-messages',
-        'demo-gemini',
-        'demo-responses',
-        'Another name …',
-      ])
+      await page.getByText('Valid token · 4 models available').waitFor()
+      const models = page.getByRole('combobox', { name: 'Model' })
+      await models.click()
+      const names = page.getByRole('option').locator('.mono')
+      expect(await names.allTextContents()).toEqual(['demo-chat', 'demo-messages', 'demo-gemini', 'demo-responses'])
+      await models.press('Escape')
 
       const answer = await ask(page, '[[words:40]]', false)
       const text = async (): Promise<number> => ((await answer.textContent()) ?? '').length
@@ -51,7 +49,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
         .getByText(/quick brown fox jumps over a lazy dog and then the/)
         .last()
         .waitFor()
-      await page.getByRole('button', { name: 'Stop' }).click()
+      await page.keyboard.press('Escape')
       await page.getByText('Stopped.', { exact: true }).first().waitFor()
       await expect.poll(() => scene.provider.stats).toMatchObject({ aborted: 1, finished: 0, open: 0 })
       expect(unexpected(wrongs)).toEqual([])
@@ -74,9 +72,9 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
     ])('speaks %s, streamed and whole', async (format, finish, path) => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       await page.getByLabel('Client format').selectOption(format)
-      await page.getByLabel('Model', { exact: true }).selectOption('demo-messages')
+      await page.getByLabel('Model', { exact: true }).fill('demo-messages')
       for (const streamed of [true, false]) {
-        await page.getByLabel('Stream the answer').setChecked(streamed)
+        await page.getByLabel('Stream the response').setChecked(streamed)
         const called = page.waitForRequest((request) => request.method() === 'POST' && request.url().includes(path))
         const answer = await ask(page, `[[think]] Are you ${streamed}?`)
         expect(new URL((await called).url()).pathname).toMatch(/^\/ai\/v1/)
@@ -93,11 +91,11 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
 
     it('sends an image, and rejects a file that is too big or no image', async () => {
       const { page, close } = await openPlayground(scene.url)
-      const files = page.locator('input[type=file]')
+      const files = page.locator('.composer input[type=file]')
       await files.setInputFiles({ name: 'big.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024) })
-      await page.getByText('“big.png” has 5.0 MB; an image may have 4 MB.').waitFor()
+      await page.getByText('“big.png” has 5.0 MB; the limit is 4 MB.').waitFor()
       await files.setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
-      await page.getByText('“a.txt” is no PNG').waitFor()
+      await page.getByText('“a.txt” is not a PNG').waitFor()
       await files.setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') })
       await page.getByRole('button', { name: 'Remove dot.png' }).waitFor()
       const answer = await ask(page, 'What is it?')
@@ -133,7 +131,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       const { page, close } = await openPlayground(scene.url)
       await page.getByLabel('Offer tools').check()
       const answer = await ask(page, 'Tell me the weather in Rome')
-      await answer.getByText('get_weather').waitFor()
+      await answer.getByText('get_weather', { exact: true }).waitFor()
       expect(await answer.locator('pre').first().textContent()).toMatch(/^\{\n {2}"city": "\w+"\n\}$/)
       scene.provider.reset()
       await ask(page, 'And you?')
@@ -145,13 +143,37 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
+    it('sends the results of tool calls that the user enters', async () => {
+      const { page, wrongs, close } = await openPlayground(scene.url)
+      await page.getByLabel('Offer tools').check()
+      await ask(page, '[[tool:get_weather {"city":"Rome"}]] [[tool:get_weather {"city":"Oslo"}]]')
+      await page.getByLabel('Result of get_weather').first().fill('sunny in Rome')
+      await page.getByLabel('Result of get_weather').last().fill('no station')
+      await page.getByLabel('The tool failed').last().check()
+      expect(await seriousViolations(page)).toEqual([])
+      await page.getByRole('button', { name: 'Send results' }).click()
+      await page.getByRole('article').last().getByText('sunny in Rome').waitFor()
+      expect(scene.provider.requests.at(-1)?.body).toMatchObject({
+        messages: [
+          { role: 'user' },
+          { role: 'assistant', tool_calls: [{}, {}] },
+          { role: 'tool', content: 'sunny in Rome' },
+          { role: 'tool', content: 'Error: no station' },
+        ],
+      })
+      await page.reload()
+      await page.getByText('Error of get_weather:').waitFor()
+      expect(unexpected(wrongs)).toEqual([])
+      await close()
+    })
+
     it("shows the API's error unchanged", async () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       const answer = await ask(page, '[[status:400]]')
       const alert = answer.getByRole('alert')
       const message = (await alert.locator('p').textContent()) ?? ''
       expect(message.length).toBeGreaterThan(10)
-      await alert.getByText('The whole error').click()
+      await alert.getByText('Complete error').click()
       const body: unknown = JSON.parse((await alert.locator('pre').textContent()) ?? '')
       expect(body).toMatchObject({ error: { message } })
       expect(await answer.locator('.figures').textContent()).toContain('Status400')
@@ -163,7 +185,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it('repeats a question, and drops all rounds after an edited one', async () => {
+    it('repeats and edits questions in new branches, and keeps the conversation over a reload', async () => {
       const { page, close } = await openPlayground(scene.url)
       await ask(page, 'One')
       await ask(page, 'Two')
@@ -180,7 +202,33 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       expect(await page.getByRole('article').count()).toBe(1)
       expect(scene.provider.requests.at(-1)?.body).toMatchObject({ messages: [{ role: 'user', content: 'Three' }] })
 
+      // The earlier branch is still there, with its retried round.
+      await page.getByText('2 of 2').waitFor()
+      await page.getByRole('button', { name: 'Earlier version' }).click()
+      await page.getByRole('article').getByText('You said: “One”.').waitFor()
+      expect(await page.getByRole('article').count()).toBe(2)
+      expect(await page.getByText('2 of 2').count()).toBe(1)
+      await page.reload()
+      await page.getByRole('article').getByText('You said: “Two”.').waitFor()
+      expect(await page.getByRole('article').count()).toBe(2)
+      expect(await page.evaluate(() => localStorage.getItem('modelgate-conversation'))).not.toMatch(/right|bearer/i)
+      await page.getByText('demo-openai demo-chat responded.').waitFor()
+
+      // The arrows recall questions.
+      const field = page.getByLabel('Your question')
+      await field.press('ArrowUp')
+      expect(await field.inputValue()).toBe('Two')
+      await field.press('ArrowUp')
+      expect(await field.inputValue()).toBe('One')
+      await field.press('ArrowDown')
+      expect(await field.inputValue()).toBe('Two')
+      await field.press('ArrowDown')
+      expect(await field.inputValue()).toBe('')
+
       await page.getByRole('button', { name: 'New chat' }).click()
+      expect(await page.getByRole('article').count()).toBe(0)
+      await page.reload()
+      await page.getByText('Valid token').waitFor()
       expect(await page.getByRole('article').count()).toBe(0)
       await close()
     })
@@ -198,8 +246,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await page.getByLabel('System prompt').fill('Be kind.')
       await page.getByLabel('Temperature').fill('0.3')
       await page.getByLabel('Max tokens').fill('50')
-      await page.getByLabel('Model', { exact: true }).selectOption('Another name …')
-      await page.getByLabel('Name of the model').fill('gpt-unlisted')
+      await page.getByLabel('Model', { exact: true }).fill('gpt-unlisted')
       await ask(page, 'Ho')
       expect(scene.provider.requests[1]?.body).toMatchObject({
         model: 'gpt-unlisted',
@@ -207,8 +254,38 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
         max_completion_tokens: 50,
         messages: [{ role: 'system', content: 'Be kind.' }, {}, { role: 'assistant' }, { content: 'Ho' }],
       })
+      await page.getByText('More settings').click()
+      await page.getByLabel('Top P').fill('0.9')
+      await page.getByLabel('Seed').fill('7')
+      await page.getByLabel('Reasoning effort').selectOption('low')
+      await page.getByLabel('Stop sequences').fill('END\nSTOP')
+      await page
+        .getByLabel('JSON schema of the response')
+        .fill('{"type":"object","properties":{"a":{"type":"string"}}}')
+      await page.getByLabel('Extra JSON').fill('{"metadata":{"team":"a"},"stream_options":{"include_usage":false}}')
+      await ask(page, 'Json')
+      expect(scene.provider.requests[2]?.body).toMatchObject({
+        top_p: 0.9,
+        seed: 7,
+        reasoning_effort: 'low',
+        stop: ['END', 'STOP'],
+        response_format: { type: 'json_schema', json_schema: { schema: { type: 'object' } } },
+        metadata: { team: 'a' },
+      })
+      await page.getByRole('tab', { name: 'Request' }).click()
+      for (const [tab, text] of [
+        ['Python', '"seed": 7,'],
+        ['fetch', 'seed: 7,'],
+        ['curl', '"seed": 7,'],
+      ] as const) {
+        await page.getByRole('tab', { name: tab, exact: true }).click()
+        expect(await page.getByLabel('Request as code').locator('pre').textContent()).toContain(text)
+      }
+      await page.getByLabel('Extra JSON').fill('[1]')
+      await page.getByText('Enter a JSON object.').waitFor()
+      await page.getByLabel('Extra JSON').fill('')
       await page.getByLabel('Max tokens').fill('many')
-      await page.getByText('Write a whole number above 0.').waitFor()
+      await page.getByText('Enter a whole number greater than 0.').waitFor()
       await close()
     })
 
@@ -219,10 +296,51 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await page.getByLabel('Remember on this device').check()
       expect(await kept()).toEqual([{ 'modelgate-token': 'right' }, { 'modelgate-token': 'right' }])
       await page.reload()
-      await page.getByText('It may use 4 models.').waitFor()
+      await page.getByText('Valid token · 4 models available').waitFor()
       await page.getByLabel('Remember on this device').uncheck()
       await page.getByLabel('Token', { exact: true }).fill('')
       expect(await kept()).toEqual([{}, {}])
+      await close()
+    })
+
+    it('reads the token of a link, and removes it from the address bar', async () => {
+      const { page, wrongs, close } = await open(`${scene.url}?from=here#token=right`)
+      await page.getByText('Valid token · 4 models available').waitFor()
+      expect(page.url()).toBe(`${scene.url}?from=here`)
+      const stored = () => page.evaluate(() => [sessionStorage, localStorage].map((store) => ({ ...store })))
+      expect(await stored()).toEqual([{ 'modelgate-token': 'right' }, {}])
+      const answer = await ask(page, 'Hi')
+      await answer.getByText('You said: “Hi”').waitFor()
+      // The same tab follows another link without a new page load.
+      await page.evaluate(() => {
+        location.hash = 'token=wrong'
+      })
+      await page.getByText(/^401: .*token/i).waitFor()
+      expect(page.url()).toBe(`${scene.url}?from=here`)
+      expect(await page.evaluate(() => JSON.stringify(history.state) + location.href)).not.toContain('wrong')
+      expect(unexpected(wrongs)).toEqual([])
+      await close()
+    })
+
+    it('shows the conversation first on a phone, and leads to the settings', async () => {
+      const { page, close } = await open(scene.url, { viewport: { width: 390, height: 844 } })
+      const top = async (name: string) =>
+        (await page.getByRole('heading', { name, exact: true }).boundingBox())?.y ?? -1
+      await page.getByRole('heading', { name: 'Conversation' }).waitFor()
+      expect(await top('Conversation')).toBeLessThan(200)
+      expect(await top('Settings')).toBeGreaterThanOrEqual(844 - 60)
+      const composer = await page.getByLabel('Your question').boundingBox()
+      expect((composer?.y ?? 0) + (composer?.height ?? 0)).toBeLessThanOrEqual(844)
+      await page.getByRole('button', { name: 'Settings', exact: true }).click()
+      expect(await top('Settings')).toBeLessThan(200)
+      // On a wide screen the settings are on the left, in the order of the keyboard too.
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await page.getByRole('button', { name: 'Settings', exact: true }).waitFor({ state: 'hidden' })
+      expect(await page.locator('main > section h2').allTextContents()).toEqual([
+        'Settings',
+        'Conversation',
+        'Inspector',
+      ])
       await close()
     })
 
@@ -230,23 +348,24 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       await page.getByLabel('Client format').selectOption('messages')
       const answer = await ask(page, 'Hi')
-      await answer.getByRole('button', { name: '1 note in the answer /system_fingerprint' }).click()
+      await answer.getByRole('button', { name: '1 note in the response /system_fingerprint' }).click()
       expect(await page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Inspector/)
-      await page.getByRole('tab', { name: 'Upstream' }).click()
-      await page.getByText('demo-openai').first().waitFor()
+      await page.getByRole('heading', { name: '1 note in the translation' }).waitFor()
+      await page.getByText('In the response.').waitFor()
       expect(wrongs).toEqual([])
       await close()
     })
 
-    it('needs no token for an open gateway, and shows no Upstream view if explanations are off', async () => {
+    it('needs no token for an open gateway, and names no upstream if explanations are off', async () => {
       const own = await serveDemo('Hono', '/ai', 0, { auth: 'none', console: { explain: false } })
       const { page, wrongs, close } = await open(own.url)
-      await page.getByRole('button', { name: 'Check' }).click()
-      await page.getByText('It may use 4 models.').waitFor()
+      await page.getByText('This gateway needs no token.').waitFor()
+      expect(await page.getByLabel('Token', { exact: true }).count()).toBe(0)
+      await page.getByLabel('Model', { exact: true }).fill('demo-messages')
       const answer = await ask(page, 'Hi')
       await answer.getByText('You said: “Hi”').waitFor()
-      await page.getByRole('tab', { name: 'Request' }).waitFor()
-      expect(await page.getByRole('tab', { name: 'Upstream' }).count()).toBe(0)
+      await page.getByText('The upstream responded.').waitFor()
+      expect(await page.getByRole('tab', { name: 'Plan' }).count()).toBe(0)
       expect(wrongs).toEqual([])
       await close()
       await own.served.close()
@@ -263,7 +382,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
         '```html\n<script>window.hacked = 5</script>\n```',
       ].join('\n\n')
       for (const stream of [true, false]) {
-        await page.getByLabel('Stream the answer').setChecked(stream)
+        await page.getByLabel('Stream the response').setChecked(stream)
         scene.provider.reply({ text: hostile, thinking: hostile })
         const answer = await ask(page, 'Be bad')
         await answer
@@ -285,13 +404,13 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       ['dark', { width: 390, height: 844 }],
     ] as const)('has no serious accessibility violation in %s at %j', async (colorScheme, viewport) => {
       const { page, close } = await openPlayground(scene.url, { colorScheme, viewport })
-      await page.getByLabel('Model', { exact: true }).selectOption('demo-messages')
+      await page.getByLabel('Model', { exact: true }).fill('demo-messages')
       await page.getByLabel('Offer tools').check()
       await ask(page, '[[think]] What can you do?')
       if (viewport.width < 500) await page.getByRole('button', { name: 'Show settings' }).click()
       await ask(page, 'Tell me the weather in Rome')
       await ask(page, '[[status:400]]')
-      await page.getByText('The whole error').click()
+      await page.getByText('Complete error').click()
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
       expect(await seriousViolations(page)).toEqual([])
       await close()

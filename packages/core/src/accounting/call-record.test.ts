@@ -11,7 +11,7 @@ import {
 } from '../gateway/create-gateway.test-support.ts'
 
 const { usage: _, ...uncounted } = completion
-const said = 'word '.repeat(400)
+const longText = 'word '.repeat(400)
 const request = { messages: [{ role: 'user', content: 'x '.repeat(2000) }] }
 const cutAfter = (parts: readonly string[]) => () => {
   const bytes = parts.map((part) => new TextEncoder().encode(part))
@@ -55,7 +55,7 @@ describe('the final usage of a call', () => {
   it('is estimated if the upstream returns no counts', async () => {
     const silent = {
       ...uncounted,
-      choices: [{ ...completion.choices[0], message: { role: 'assistant', content: said } }],
+      choices: [{ ...completion.choices[0], message: { role: 'assistant', content: longText } }],
     }
     const event = await run(() => new Response(JSON.stringify(silent)))
     expect(event).toMatchObject({ outcome: 'finished', basis: 'estimated', usage: { output: { total: 500 } } })
@@ -114,7 +114,7 @@ describe('the final usage of a call', () => {
   })
   it('is not estimated for images', async () => {
     const { post, finished } = setUp({ a: asJson({ created: 1, data: [{ b64_json: 'AAAA' }] }) })
-    await (await post('/v1/images/generations', { model: 'real', prompt: said })).text()
+    await (await post('/v1/images/generations', { model: 'real', prompt: longText })).text()
     expect(finished).toMatchObject([{ outcome: 'finished', units: { images: 1 } }])
     expect(finished[0]?.usage).toBeUndefined()
     expect(finished[0]?.basis).toBeUndefined()
@@ -178,7 +178,7 @@ describe('the final usage of a call', () => {
       usage: null,
     }
     const { post, finished } = setUp({ a: asJson(queued) })
-    expect((await post('/v1/responses', { model: 'real', background: true, input: said })).status).toBe(200)
+    expect((await post('/v1/responses', { model: 'real', background: true, input: longText })).status).toBe(200)
     expect(finished).toMatchObject([{ outcome: 'finished', finish: 'queued' }])
     expect(finished[0]?.usage).toBeUndefined()
     expect(finished[0]?.basis).toBeUndefined()

@@ -1,8 +1,7 @@
 import { isThenable } from '../base/async.ts'
 import { observe, observedValue } from '../base/callbacks.ts'
 import { errorKinds } from '../base/error-kinds.ts'
-import { put } from '../base/json/object.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { type JsonObject, put } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { Logger } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
@@ -18,7 +17,7 @@ import type {
   UsageBasis,
 } from '../config/plugin.ts'
 import type { OutputBound, TextFields } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import { estimateBody } from './estimate-body.ts'
 
@@ -188,7 +187,7 @@ function checkedCost(cost: Cost | undefined | null): Cost | undefined {
     typeof currency !== 'string'
   )
     throw new TypeError(
-      "it returned an invalid cost: return { amount: 0.25, currency: 'USD' }, or undefined where it is unknown",
+      "it returned an invalid cost: return { amount: 0.25, currency: 'USD' }, or undefined if it is unknown",
     )
   return cost
 }
@@ -203,7 +202,7 @@ function finalUsage(
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
   // Not estimated: tokens that the upstream generates later, and sessions that reported no usage.
-  if (finish !== undefined && wireCodecOf(record.format).pendingFinishes?.includes(finish)) return undefined
+  if (finish !== undefined && wireCodecs[record.format].pendingFinishes?.includes(finish)) return undefined
   if (record.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && record.estimateOutput === undefined) return undefined
   // Without a response, an upstream that received the request has probably processed its input.
@@ -227,7 +226,7 @@ const estimated = (record: CallRecord, outputTokens: number): Usage => ({
 const inputOf = ({ body, estimatedInputTokens: tokens = 0 }: CallRecord): number =>
   body === undefined ? tokens : estimateBody(body)
 
-/** Whether no response arrived although an upstream received the request. */
+/** Returns whether no response arrived although an upstream received the request. */
 const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
   firstEventAt === undefined &&
   attempts.some(({ error }) => error !== undefined && errorKinds[error].mayBeBilled === true)
@@ -235,6 +234,6 @@ const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
 /** Returns the units other than tokens, from the operation and from the reported usage. */
 function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
   const { raw } = usage ?? {}
-  const fromUsage = raw === undefined ? undefined : wireCodecOf(raw.format).billableUnits?.(raw.value)
+  const fromUsage = raw === undefined ? undefined : wireCodecs[raw.format].billableUnits?.(raw.value)
   return fromUsage === undefined ? units : { ...units, ...fromUsage }
 }

@@ -143,7 +143,7 @@ describe('the estimated input of a request', () => {
       { type: 'media', kind: 'document', mediaType: 'text/plain', source: { type: 'base64', data: btoa('encoded') } },
       { type: 'native', format: 'gemini', value: { executableCode: { code: 'computed' } } },
     ]
-    const said = textOf({
+    const messageText = textOf({
       turns: [turn(...parts)],
       tools: {
         list: [
@@ -156,9 +156,9 @@ describe('the estimated input of a request', () => {
     })
     const words =
       'spoken refused pondered called asked answered written encoded computed offered described shaped free ruled searched wanted'
-    for (const word of words.split(' ')) expect(said).toContain(word)
-    expect(said).not.toContain('sealed')
-    expect(said).not.toContain('AAAA')
+    for (const word of words.split(' ')) expect(messageText).toContain(word)
+    expect(messageText).not.toContain('sealed')
+    expect(messageText).not.toContain('AAAA')
   })
 
   it('counts media at a fixed number regardless of size', () => {
@@ -176,8 +176,8 @@ describe('the estimated input of a request', () => {
 
   it('counts data in a native block as media, not as text', () => {
     const value = { type: 'computer_call_output', output: { image_url: `data:image/png;base64,${'A'.repeat(50_000)}` } }
-    const { text: said, fixed } = estimateInput({ turns: [turn({ type: 'native', format: 'responses', value })] })
-    expect(said.length).toBeLessThan(200)
+    const { text: counted, fixed } = estimateInput({ turns: [turn({ type: 'native', format: 'responses', value })] })
+    expect(counted.length).toBeLessThan(200)
     expect(fixed).toBe(1607)
   })
 })

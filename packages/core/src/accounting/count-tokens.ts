@@ -1,5 +1,5 @@
 import { isThenable, type Signal, settleWithin, stopReason } from '../base/async.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject } from '../base/json/json.ts'
 import type { Logger, Tokenizer } from '../config/config.ts'
 import type { EstimatedBy } from '../config/plugin.ts'
 import type { MediaPart, ModelRequest, Part, Tool, Turn } from '../formats/ir.ts'

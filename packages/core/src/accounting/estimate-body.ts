@@ -1,5 +1,4 @@
-import { isObject } from '../base/json/object.ts'
-import type { Json } from '../base/json/types.ts'
+import { isObject, type Json } from '../base/json/json.ts'
 
 /** Longer texts may be data (an image, a sealed value), not words. */
 const longestWord = 2000
@@ -48,14 +47,14 @@ function weightOf(text: string): number {
   return weight / seen
 }
 
-/** Whether a text is base64, judged by its beginning, middle and end. It may have the prefix of a data URL. */
+/** Returns whether a text is base64, judged by its beginning, middle and end. It may have the prefix of a data URL. */
 function isData(text: string): boolean {
   const from = text.startsWith('data:') ? text.indexOf(',') + 1 : 0
   const middle = Math.floor((from + text.length) / 2)
   return [text.slice(from, from + longestWord), text.slice(middle, middle + 500), text.slice(-500)].every(isBase64)
 }
 
-/** Whether a text is base64, possibly with line breaks. Text of words contains blanks. */
+/** Returns whether a text is base64, possibly with line breaks. Text of words contains blanks. */
 const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/_=\r\n-]*$/.test(text)
 
 /** Estimates tokens without a tokenizer: four ASCII characters per token, two of other alphabets, one of all other characters. */

@@ -48,7 +48,7 @@ function escapeDifference(bytes: Uint8Array, at: number): number {
   return bytes[at + 2] === zero && (bytes[at + 3] as number) < eight ? -4 : -2
 }
 
-/** Whether a text is base64, judged by its beginning, middle and end, as in `estimateBody`, but with JSON escapes. */
+/** Returns whether a text is base64, judged by its beginning, middle and end, as in `estimateBody`, but with JSON escapes. */
 function isData(bytes: Uint8Array, { start, end }: Span): boolean {
   const from = start + dataUrlPrefixLength(bytes, start)
   const middle = Math.floor((from + end) / 2)
@@ -87,8 +87,8 @@ function escapeLength(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Whether the bytes at `from` may be base64 with escapes. Text of words contains blanks. Text in another alphabet may consist of escapes
- * only, but of others than these.
+ * Returns whether the bytes at `from` may be base64 with escapes. Text of words contains blanks. Text in another alphabet may consist of
+ * escapes only, but of other escapes.
  */
 function isBase64(bytes: Uint8Array, from: number): boolean {
   const to = from + inspectedBytes

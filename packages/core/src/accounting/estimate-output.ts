@@ -1,9 +1,7 @@
-import { isObject } from '../base/json/object.ts'
-import { nestsDeeper } from '../base/json/scan.ts'
-import type { Json } from '../base/json/types.ts'
+import { isObject, type Json, nestsDeeper } from '../base/json/json.ts'
 import type { TextFields } from '../formats/codec.ts'
-import { createSseDecoder, decodeBlock } from '../http/sse/decode.ts'
 import { type EventRun, sampleSize } from '../http/sse/event-template.ts'
+import { createSseDecoder, decodeBlock } from '../http/sse/sse.ts'
 import { tokensByCharacters } from './estimate-body.ts'
 
 /** Estimates the output tokens of a response so far, for responses that end before the upstream reports a count. */

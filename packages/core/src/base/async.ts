@@ -74,7 +74,7 @@ export function sleep(ms: number, signal: Signal): Promise<void> {
   })
 }
 
-/** Whether a value is a thenable: a promise of any realm, or the thenable of a library, such as a query builder. */
+/** Returns whether a value is a thenable: a promise of any realm, or the thenable of a library, such as a query builder. */
 export const isThenable = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
   'then' in value &&

@@ -44,9 +44,9 @@ describe('settleWithin', () => {
   })
 
   it('passes a late value to onLate and ignores its failure', async () => {
-    const late: unknown[] = []
+    const delayed: unknown[] = []
     const onLate = (value: unknown): void => {
-      late.push(value)
+      delayed.push(value)
       throw new Error('boom')
     }
     await expect(settleWithin(later('value'), { name: 'x', ms: 1, onLateValue: onLate })).rejects.toThrow(
@@ -56,7 +56,7 @@ describe('settleWithin', () => {
       'did not settle',
     )
     await later(undefined, 40)
-    expect(late).toEqual(['value'])
+    expect(delayed).toEqual(['value'])
   })
 
   it('accepts thenables that are not promises, and one whose `then` throws', async () => {
@@ -97,7 +97,7 @@ describe('a yes-or-no callback', () => {
     expect(decideNow(Promise.resolve(true), log, '`when` of a target')).toBe(false)
     expect(decideNow(laterFailure(1), log, '`when` of a target')).toBe(false)
     expect(lines).toEqual([
-      ['modelgate: `when` of a target returned a promise, which counts as no: return true or false at once.'],
+      ['modelgate: `when` of a target returned a promise, which counts as false: return true or false synchronously.'],
     ])
     await later(undefined)
   })
@@ -133,7 +133,9 @@ describe('an observer', () => {
     expect(observedValue(log, 'costOf', () => Promise.reject(boom), owner)).toBeUndefined()
     await later(undefined, 1)
     expect(lines).toEqual([
-      ["modelgate: costOf of plugin 'meter' returned a promise, whose value is ignored: return it at once."],
+      [
+        "modelgate: costOf of plugin 'meter' returned a promise, whose value is ignored: return the value synchronously.",
+      ],
       ["modelgate: costOf of plugin 'meter' failed", boom],
     ])
   })

@@ -19,7 +19,10 @@ export function decide(result: unknown, log: ErrorLog, wait: Wait<unknown>): boo
 export function decideNow(result: unknown, log: ErrorLog, name: string): boolean {
   if (!isThenable(result)) return isYes(result, log, name)
   ignoreRejection(result)
-  logOncePerMinute(log, `modelgate: ${name} returned a promise, which counts as no: return true or false at once.`)
+  logOncePerMinute(
+    log,
+    `modelgate: ${name} returned a promise, which counts as false: return true or false synchronously.`,
+  )
   return false
 }
 
@@ -27,7 +30,10 @@ function isYes(result: unknown, log: ErrorLog, name: string): boolean {
   if (result === true) return true
   // Undefined, null, 0 and '' mean no in any case; other values were most likely meant as a yes.
   if (result)
-    logOncePerMinute(log, `modelgate: ${name} returned ${typeNameOf(result)}, which counts as no: return true.`)
+    logOncePerMinute(
+      log,
+      `modelgate: ${name} returned ${typeNameOf(result)}, which counts as false: return true or false.`,
+    )
   return false
 }
 
@@ -55,7 +61,7 @@ export function observedValue<T>(log: ErrorLog, name: string, call: () => T, own
         if (value === undefined || value === null) return
         logOncePerMinute(
           log,
-          `modelgate: ${fullName(name, owner)} returned a promise, whose value is ignored: return it at once.`,
+          `modelgate: ${fullName(name, owner)} returned a promise, whose value is ignored: return the value synchronously.`,
         )
       },
       (error: unknown) => failed(log, name, owner, error),

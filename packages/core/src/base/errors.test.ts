@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
+import { createReport, lossHeader } from '../formats/loss-report.ts'
+import { responseReport } from '../formats/shared/response-losses.ts'
 import { openai } from '../upstreams/openai.ts'
 import { retryAfterMs, toClientError } from '../upstreams/upstream-error.ts'
 import { newId } from './bytes.ts'
@@ -37,14 +38,14 @@ describe("an upstream's error on its way to the client", () => {
   })
 
   it('has credentials removed from its parameter and code', () => {
-    const told = {
+    const expected = {
       kind: 'invalid_request',
       status: 400,
       message: 'no',
       param: 'sk-canary-12345678',
       code: 'sk-canary-12345678',
     } as const
-    expect(toClientError(told, 400, upstream).info).toMatchObject({ param: '***', code: '***' })
+    expect(toClientError(expected, 400, upstream).info).toMatchObject({ param: '***', code: '***' })
   })
 })
 

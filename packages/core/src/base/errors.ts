@@ -1,8 +1,8 @@
 import { type ErrorKind, errorKinds } from './error-kinds.ts'
-import type { JsonObject } from './json/types.ts'
+import type { JsonObject } from './json/json.ts'
 import type { UpstreamFormat } from './names.ts'
 
-/** An error, independent of any format. docs/errors.md lists the status that clients of each format receive. */
+/** An error, independent of any format. docs/reference/errors.md lists the status that clients of each format receive. */
 export interface ErrorInfo {
   kind: ErrorKind
   /** HTTP status, unless the client's format has another one for the kind (529 for `overloaded` on messages routes). */
@@ -27,6 +27,8 @@ export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
   hints?: RetryHints
   /** The caller's remaining quota, if a limit caused the error. */
   allowance?: Allowance
+  /** The message for logs, if `message` quotes the request. */
+  logMessage?: string
 }
 
 /** Retry headers of an upstream, for the gateway's own retries. Clients receive `retryAfter`. */
@@ -67,7 +69,7 @@ export class GatewayError extends Error {
     Object.defineProperty(GatewayError.prototype, brand, { value: true })
   }
 
-  /** True also for an error that another copy of this package created, such as its CommonJS build beside its ESM build. */
+  /** True also for an error that another copy of this package created, such as its CommonJS build next to its ESM build. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: a subclass inherits this method and means itself
     if (this !== GatewayError) return Function.prototype[Symbol.hasInstance].call(this, value)
@@ -79,16 +81,19 @@ export class GatewayError extends Error {
   readonly headers: Record<string, string> | undefined
   readonly hints: RetryHints | undefined
   readonly allowance: Allowance | undefined
+  /** The message without values of the request, for logs. Undefined: `message` quotes none. */
+  readonly logMessage: string | undefined
 
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     if (!Object.hasOwn(errorKinds, kind))
       throw new TypeError(`Unknown error kind '${kind}'. Use one of: ${Object.keys(errorKinds).join(', ')}.`)
-    const { cause, headers, hints, allowance, status, ...rest } = details
+    const { cause, headers, hints, allowance, logMessage, status, ...rest } = details
     super(message, cause === undefined ? undefined : { cause })
     this.info = { kind, message, status: status ?? errorKinds[kind].status, ...rest }
     this.headers = headers
     this.hints = hints
     this.allowance = allowance
+    this.logMessage = logMessage
   }
 }
 
@@ -117,5 +122,5 @@ export interface Allowance {
 export const tooManyValues = (limit: number): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `The request body holds more than ${limit} values and names: send less at a time.`,
+    `The request body contains more than ${limit} values and member names. Send a smaller request.`,
   )

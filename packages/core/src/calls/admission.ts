@@ -2,10 +2,9 @@ import type { CallRecord, TokenCounting } from '../accounting/call-record.ts'
 import { estimateBody } from '../accounting/estimate-body.ts'
 import { CallbackError, isThenable, settleWithin, stopReason } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
-import { isObject } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Admission, AdmitCall, ExpectedUse, FinishEvent, Plugin } from '../config/plugin.ts'
-import { bodyFields, type RequestBody } from '../formats/request-body.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { isValidHeader } from '../http/inbound.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { TargetCall } from './call.ts'
@@ -52,7 +51,7 @@ async function awaitAdmission(
   { name }: Plugin,
 ): Promise<unknown> {
   let onLate: (admission: unknown) => void = () => {}
-  const late = new Promise<unknown>((resolve) => {
+  const delayed = new Promise<unknown>((resolve) => {
     onLate = resolve
   })
   try {
@@ -65,7 +64,7 @@ async function awaitAdmission(
   } catch (error) {
     if (error instanceof CallbackError || signal.aborted) {
       const settle = async (event: FinishEvent): Promise<void> => {
-        const admission = await late
+        const admission = await delayed
         if (isAdmission(admission)) await admission.settle?.(event)
       }
       record.admissions ??= []
@@ -138,7 +137,7 @@ function estimate(counted: TokenCounting | undefined, request: RequestBody): Ret
   const { output } = counted
   const input = request.outline?.tokens ?? estimateBody(request.value)
   if (output === undefined) return { input, output: 0 }
-  const body = bodyFields(request)
+  const body = request.fields
   const each = largestAt(body, output.fields)
   const times = largestAt(body, output.countFields ?? []) ?? 1
   return { input, output: each === undefined ? undefined : each * times }

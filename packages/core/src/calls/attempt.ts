@@ -1,6 +1,6 @@
 import { createCanceller, maxTimerMs, monotonicNow, type Signal, stopReason } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { put } from '../base/json/object.ts'
+import { put } from '../base/json/json.ts'
 import type { Inbound } from '../http/inbound.ts'
 import {
   bytesToUtf8,
@@ -24,6 +24,7 @@ import {
   unreachable,
 } from '../upstreams/upstream-error.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './call.ts'
+import { recordFailureCause } from './failure-cause.ts'
 import { awaitFirstEvent } from './relay-stream.ts'
 import {
   awaitFirstChunk,
@@ -318,7 +319,7 @@ export class Attempt {
     if (error !== undefined) throw toClientError(error, error.status, target.upstream)
     throw new GatewayError(
       'upstream_bad_response',
-      'The upstream answered a streaming request with something that is no event stream.',
+      'The upstream responded to a streaming request with a body that is not an event stream.',
     )
   }
 
@@ -359,6 +360,7 @@ export class Attempt {
     // The message may quote the upstream.
     const error = redactError(reason, target.upstream)
     log.error = error.info.kind
+    recordFailureCause(log, error)
     // Read from the cause: the error of a limit or an abort does not know it.
     if (isResentFailure(cause)) log.resent = true
     log.latencyMs ??= monotonicNow() - this.#startedAt
@@ -396,4 +398,8 @@ const interruptedResponse = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
     : (unreadableResponse(cause) ??
-      new GatewayError('upstream_bad_response', 'The upstream broke off its answer before the first event.', { cause }))
+      new GatewayError(
+        'upstream_bad_response',
+        'The upstream closed the connection before the first event of its response.',
+        { cause },
+      ))

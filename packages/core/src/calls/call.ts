@@ -44,6 +44,8 @@ export interface GatewayContext {
   readonly overloads: OverloadMemory
   readonly onLoss: OnLoss
   readonly plugins: readonly Plugin[]
+  /** Those with `onNotice`, so that calls without one cost nothing. */
+  readonly noticePlugins: readonly Plugin[]
   readonly limits: Required<Limits>
   readonly logger: Logger
   /** Replaces the adapter's spools. */

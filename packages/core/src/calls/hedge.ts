@@ -68,11 +68,11 @@ function cancelAttempt({ attempt, log, done, trackedAttempt: ticket }: RunningAt
   log.error ??= 'cancelled'
   const reason = new GatewayError('cancelled', 'Another target was faster.')
   attempt.cancel(reason)
-  void done.then((late) => {
-    if ('error' in late) return
+  void done.then((loser) => {
+    if ('error' in loser) return
     ticket.end(reason)
-    if (late.kind === 'whole' || late.kind === 'upgraded') return
-    late.pump.close()
-    late.abort()
+    if (loser.kind === 'whole' || loser.kind === 'upgraded') return
+    loser.pump.close()
+    loser.abort()
   })
 }

@@ -32,7 +32,13 @@ function call(plugins: readonly Plugin[], headers: Record<string, string> = {}) 
       losses: [],
       attempts: [{ ...log, reason: 'first' }, log],
     },
-    request: { value: { model: 'm' }, text: '{"model":"m"}', bytes: new Uint8Array(), members: [] },
+    request: {
+      value: { model: 'm' },
+      fields: { model: 'm' },
+      text: '{"model":"m"}',
+      bytes: new Uint8Array(),
+      members: [],
+    },
   }
   return { targetCall, logger }
 }

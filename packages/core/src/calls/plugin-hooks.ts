@@ -1,7 +1,8 @@
 import { isThenable } from '../base/async.ts'
 import { observe, observedValue, typeNameOf } from '../base/callbacks.ts'
+import type { GatewayNotice } from '../config/plugin.ts'
 import { isValidHeader } from '../http/inbound.ts'
-import type { AttemptLog, TargetCall } from './call.ts'
+import type { AttemptLog, GatewayContext, TargetCall } from './call.ts'
 
 type StartedCall = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request'>
 
@@ -28,6 +29,14 @@ export function notifyRequest({ shared, inbound, record, request }: StartedCall)
       plugin,
     )
   }
+}
+
+/** Sends a notice to the plugins that observe notices. */
+export function sendNotice(
+  { noticePlugins, logger }: Pick<GatewayContext, 'noticePlugins' | 'logger'>,
+  notice: GatewayNotice,
+): void {
+  for (const plugin of noticePlugins) observe(logger, 'onNotice', () => plugin.onNotice?.(notice), plugin)
 }
 
 const traceHeaderNames = ['traceparent', 'tracestate'] as const

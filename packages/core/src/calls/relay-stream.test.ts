@@ -294,7 +294,7 @@ describe('a client that reads slowly or not at all', () => {
     expect(ends).toMatchObject([stalled])
     expect(cuts).toMatchObject([{ info: { code: 'client_stalled' } }])
     expect(isClosed() || reads === 0).toBe(true)
-    await expect(client.next()).rejects.toThrow('took no byte')
+    await expect(client.next()).rejects.toThrow('read no byte')
     expect([ends.length, cuts.length, vi.getTimerCount()]).toEqual([1, 1, 0])
   })
 

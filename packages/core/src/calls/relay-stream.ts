@@ -36,13 +36,13 @@ const drainMs = 1000
 
 /** The error for a stream that ends before its first event. */
 const emptyStream = (): GatewayError =>
-  new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
+  new GatewayError('upstream_bad_response', 'The upstream closed the stream without a response.')
 
 /** Returns the error for the client. Other exceptions than GatewayError are not shown. */
 const infoOf = (error: unknown): ErrorInfo =>
   error instanceof GatewayError
     ? error.info
-    : new GatewayError('internal', 'The gateway failed to handle the answer.').info
+    : new GatewayError('internal', 'The gateway failed to handle the response of the upstream.').info
 
 /**
  * Waits for a stream's first event for at most `holdMs`, so that an upstream's failure can still become a status. Clients time out

@@ -2,11 +2,10 @@ import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
 import { estimateOutputTokens } from '../accounting/estimate-output.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
-import { stringifyExact } from '../base/json/exact-number.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { type Json, type JsonObject, stringifyExact } from '../base/json/json.ts'
 import type { SkippedTarget } from '../config/plugin.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
 import { lossHeader, sfString } from '../formats/loss-report.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { Reply } from '../http/inbound.ts'
@@ -14,6 +13,7 @@ import { asJsonArray } from '../lanes/json-array.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { redactError, redactInfo } from '../upstreams/upstream-error.ts'
 import type { GatewayContext, TargetCall } from './call.ts'
+import { recordFailureCause } from './failure-cause.ts'
 import { relayBytes } from './relay-bytes.ts'
 import { type RelayEnd, relayStream } from './relay-stream.ts'
 import type { TargetResponse } from './try-targets.ts'
@@ -70,7 +70,7 @@ function skippedHeader(skipped: readonly SkippedTarget[]): string {
 export function admissionHeaders({ admissions = [], format }: CallRecord): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { allowance, headers: own } of admissions) {
-    if (allowance !== undefined) Object.assign(headers, wireCodecOf(format).encodeAllowance(allowance, Date.now()))
+    if (allowance !== undefined) Object.assign(headers, wireCodecs[format].encodeAllowance(allowance, Date.now()))
     Object.assign(headers, own)
   }
   return headers
@@ -166,7 +166,10 @@ export function toReply(
     const error = redactFailure(cause, upstream)
     if (outcome !== 'finished') abort()
     const failure = outcome === 'finished' ? undefined : toStreamFailure(error)
-    if (failure !== undefined) log.error ??= failure.info.kind
+    if (failure !== undefined) {
+      log.error ??= failure.info.kind
+      recordFailureCause(log, failure)
+    }
     ticket.end(failure, failure?.hints?.waitMs)
     end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   }
@@ -222,7 +225,7 @@ function estimateWholeOutput({ tokenCounting: counted, format }: CallRecord, bod
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
     return estimateOutputTokens(
       JSON.parse(text) as Json,
-      (counted.textFields ?? wireCodecOf(format).textFields).response,
+      (counted.textFields ?? wireCodecs[format].textFields).response,
     )
   } catch {
     return 0
@@ -231,13 +234,14 @@ function estimateWholeOutput({ tokenCounting: counted, format }: CallRecord, bod
 
 /** Removes the upstream's secrets from a stream's error. */
 function redactFailure(error: unknown, upstream: Upstream): unknown {
+  if (error === undefined) return undefined
   if (error instanceof GatewayError) return redactError(error, upstream)
-  return error === undefined || error instanceof Error ? error : redactInfo(error as ErrorInfo, upstream)
+  return error instanceof Error ? error : redactInfo(error as ErrorInfo, upstream)
 }
 
 /** Returns the failure that counts against the target's health. A client that disconnects is no failure of the target. */
 function toStreamFailure(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
-  if (error === undefined) return new GatewayError('cancelled', 'The client left.')
+  if (error === undefined) return new GatewayError('cancelled', 'The client disconnected.')
   return errorFromInfo(error as ErrorInfo)
 }

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { fetchTransport } from '../http/fetch-transport.ts'
-import type { TransportResponse } from '../http/transport.ts'
+import { fetchTransport, type TransportResponse } from '../http/transport.ts'
 import { awaitFirstChunk, contentLengthOf, createPump, isJson, passedHeaders } from './response-body.ts'
 
 const answering = (headers: Readonly<Record<string, string>>): TransportResponse => ({

@@ -48,16 +48,16 @@ export async function awaitFirstChunk(
   const type = contentTypeOf(response)
   if (type.includes('html')) {
     response.discard()
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with a web page.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with an HTML page.')
   }
   if (passes === 'media' && /^text\/|[/+]xml/.test(type)) {
     response.discard()
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with text where sound was asked for.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with text instead of audio.')
   }
   const source = response.stream()[Symbol.asyncIterator]()
   let first: IteratorResult<Uint8Array> | undefined = await source.next()
   if (first.done === true && !type.startsWith('text/'))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with nothing.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with an empty body.')
   return {
     [Symbol.asyncIterator]: () => ({
       next() {
@@ -213,7 +213,7 @@ class SourcePump implements Pump {
   readonly #onItem = (result: IteratorResult<Uint8Array>): void => {
     // A host's source may return anything. An exception here would be an unhandled rejection, and the stream would never end.
     if (typeof result !== 'object' || result === null) {
-      this.#onError(new TypeError('The source gave no iterator result.'))
+      this.#onError(new TypeError('The iterator of the body returned a value that is not an object.'))
       return
     }
     const { done, value } = result

@@ -7,11 +7,14 @@ import type { Inbound } from '../http/inbound.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 import { type Availability, isCallable, unavailableError } from '../routing/health/health.ts'
-import { requestedLossPolicy } from '../routing/loss-policy.ts'
+import { effectiveLossPolicy, lossError, lossPolicyHeader, parseLossPolicy } from '../routing/loss-policy.ts'
 import { backoffMs } from '../routing/retry-policy.ts'
 import type { Plan, ResolvedTarget } from '../routing/router.ts'
-import type { AttemptFailure, AttemptLog, Candidate, SearchOptions, Step, TargetCall } from './call.ts'
-import { prepareTarget } from './prepare-target.ts'
+import { editRequestBody } from '../upstreams/request-body-edits.ts'
+import type { AttemptFailure, AttemptLog, Candidate, PreparingCall, SearchOptions, Step, TargetCall } from './call.ts'
+
+// Chooses the target of each attempt. `TargetSelector` orders the targets, `prepareTarget` writes the request for one of them, and
+// `AttemptLimit` bounds the number of upstream calls.
 
 /** The states in which a target may be called, the best one first. */
 const callable = ['ready', 'doubtful'] as const
@@ -21,7 +24,7 @@ const callable = ['ready', 'doubtful'] as const
  * takes its time (an upload, code that is loaded).
  */
 export class TargetSelector {
-  /** Until when the response headers may be held back, for all targets together: clients time out without headers. */
+  /** Latest time of the response headers, for all targets together: clients time out without headers. */
   readonly holdUntil: number
   readonly #call: TargetCall
   readonly #plan: Plan
@@ -38,7 +41,8 @@ export class TargetSelector {
     this.#plan = plan
     this.#groups = groups
     this.#options = call.search ?? {}
-    this.#requestedPolicy = requestedLossPolicy(call.inbound)
+    const requestedPolicy = call.inbound.header(lossPolicyHeader)
+    this.#requestedPolicy = requestedPolicy === undefined ? undefined : parseLossPolicy(requestedPolicy)
     this.#allowed = new AttemptLimit(plan.retry.attempts, call.inbound, call.record, call.shared.overloads)
     this.holdUntil = monotonicNow() + call.shared.limits.holdMs
   }
@@ -53,7 +57,8 @@ export class TargetSelector {
     this.#failure = this.#allowed.refusal()
     if (this.#failure !== undefined) return undefined
     const ready = this.nextUntried()
-    if (ready instanceof Promise) return ready.then((late) => (late === undefined ? this.#limited() : this.step(late)))
+    if (ready instanceof Promise)
+      return ready.then((selected) => (selected === undefined ? this.#limited() : this.step(selected)))
     return ready === undefined ? this.#limited() : this.step(ready)
   }
 
@@ -208,7 +213,7 @@ export class TargetSelector {
     if (all.length === 0)
       return new GatewayError(
         'invalid_request',
-        `The model '${model}' does not take such a request: no target is meant for it.`,
+        `No target of model '${model}' accepts this request (no \`when\` condition matched).`,
         {
           param: 'model',
         },
@@ -232,6 +237,97 @@ function inClientTerms(error: GatewayError, { clientParam }: Lane): GatewayError
   })
 }
 
+/**
+ * Prepares a call's request for one target, once: the policy for losses, then the lane and the URL (by the call's writer), then the
+ * target's `defaults` and `overrides`, then the check of the losses. Generation, model operations, token counts, realtime sessions and
+ * explanations all prepare here.
+ *
+ * Returns undefined where the target cannot be sent the request: the candidate is then out, with the reason. Returns a promise only where
+ * the request takes its time (an upload, code that is loaded). Never throws.
+ *
+ * @param requestedPolicy of the client's header
+ */
+export function prepareTarget(
+  call: PreparingCall,
+  candidate: Candidate,
+  requestedPolicy: OnLoss | undefined,
+): TargetRequest | undefined | Promise<TargetRequest | undefined> {
+  if (candidate.request !== undefined) return candidate.isOut ? undefined : candidate.request
+  const { target } = candidate
+  try {
+    const configured = target.onLoss ?? call.shared.onLoss
+    candidate.policy =
+      requestedPolicy === undefined
+        ? configured
+        : effectiveLossPolicy(requestedPolicy, configured, call.record.identity)
+    const written = call.writer.write(target, candidate.policy)
+    if (!(written instanceof Promise)) return accept(call, candidate, written)
+    return written
+      .then((request) => accept(call, candidate, request))
+      .catch((error: unknown) => skip(call, candidate, toEncodeError(error)))
+  } catch (error) {
+    return skip(call, candidate, toEncodeError(error))
+  }
+}
+
+function accept(call: PreparingCall, candidate: Candidate, written: TargetRequest): TargetRequest | undefined {
+  const { record } = call
+  const request = withOverrides(call, candidate.target, written)
+  candidate.request = request
+  const { losses } = request.lane.report
+  const refused = losses.length === 0 ? undefined : lossError(losses, candidate.policy)
+  if (refused !== undefined) {
+    // Shows in the call record what would have been lost, if no target responds.
+    if (record.attempts.length === 0) record.losses = losses
+    return skip(call, candidate, refused)
+  }
+  candidate.isLossless = losses.every(({ severity }) => severity === 'note')
+  return request
+}
+
+/** Takes a target out of the search. */
+function skip({ record }: PreparingCall, candidate: Candidate, error: GatewayError): undefined {
+  const { upstreamName: upstream, model } = candidate.target
+  const { kind, message: reason, param } = error.info
+  candidate.refusal = error
+  candidate.isOut = true
+  // An upstream without the endpoint is none of the operation's targets.
+  if (kind === 'not_implemented') return undefined
+  record.skipped ??= []
+  record.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
+  return undefined
+}
+
+/** Applies the target's `defaults` and `overrides` and its host's edit to a JSON body. Uploads pass unchanged. */
+function withOverrides(call: PreparingCall, target: ResolvedTarget, request: TargetRequest): TargetRequest {
+  const { lane, hosting } = request
+  const { defaults, overrides } = request.ignoresOverrides === true ? noOverrides : target
+  if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return request
+  const { body, report } = lane
+  if (!(typeof body === 'string' || body instanceof Uint8Array)) return request
+  const edited = editRequestBody(body, { defaults, overrides }, hosting, {
+    model: target.model,
+    stream: call.record.stream,
+    header: (name) => call.inbound.header(name),
+    replaced: (field) =>
+      report.add({
+        path: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        kind: 'approximated',
+        severity: 'note',
+        detail: `${field} is set by the configuration of the model's target`,
+      }),
+  })
+  return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
+}
+
+const noOverrides: Pick<ResolvedTarget, 'defaults' | 'overrides'> = {}
+
+/** Codec exceptions become internal errors. */
+const toEncodeError = (error: unknown): GatewayError =>
+  error instanceof GatewayError
+    ? error
+    : new GatewayError('internal', 'The request could not be translated.', { cause: error })
+
 /** Retries that the official SDKs make by default. The gateway leaves them a call, so that their retry reaches the upstream. */
 const defaultSdkRetries = 2
 
@@ -239,7 +335,7 @@ const defaultSdkRetries = 2
  * Limits the upstream calls of one request, in view of its client's own retries. All requests of an SDK call together make at most
  * `attempts` upstream calls, or one each if the requests are more.
  */
-export class AttemptLimit {
+class AttemptLimit {
   /** Maximum of upstream calls for this request. 0: the earlier requests have made them all. */
   readonly max: number
   /** Upstream calls reserved for the client's retries. An overloaded target is not retried if no more than these remain. */
@@ -288,7 +384,7 @@ export class AttemptLimit {
     const name = model.length > 100 ? `${model.slice(0, 100)}…` : model
     return new GatewayError(
       kind,
-      `The upstream of '${name}' ${kind === 'overloaded' ? 'is overloaded' : 'is limiting the rate'}: all ${this.#before} upstream calls for this request failed. Retry later.`,
+      `All ${this.#before} upstream calls for '${name}' failed: the upstream is ${kind === 'overloaded' ? 'overloaded' : 'limiting the rate'}. Retry later.`,
     )
   }
 

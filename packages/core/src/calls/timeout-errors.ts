@@ -8,20 +8,20 @@ const within = (ms: number | undefined): string => (ms === undefined ? 'in time'
 
 /** @param ms the limit, where it is known */
 export const firstByteTimeout = (ms?: number): GatewayError =>
-  new GatewayError('upstream_timeout', `The upstream did not begin to answer ${within(ms)}.`)
+  new GatewayError('upstream_timeout', `The upstream did not start its response ${within(ms)}.`)
 
 export const idleTimeout = (): GatewayError =>
-  new GatewayError('upstream_idle_timeout', 'The upstream fell silent in the middle of the answer.')
+  new GatewayError('upstream_idle_timeout', 'The upstream stopped sending data before the end of its response.')
 
 /** @param ms the limit, where it is known */
 export const totalTimeout = (ms?: number): GatewayError =>
-  new GatewayError('upstream_total_timeout', `The upstream did not finish its answer ${within(ms)}.`)
+  new GatewayError('upstream_total_timeout', `The upstream did not finish its response ${within(ms)}.`)
 
 /** For the call record and plugins: the client itself is not there to read it. @param ms the limit */
 export const clientStalled = (ms: number): GatewayError =>
   new GatewayError(
     'cancelled',
-    `The client took no byte of its response for ${ms / 1000} s (limits.clientStallMs); its connection was closed.`,
+    `The client read no byte of its response for ${ms / 1000} s (limits.clientStallMs); its connection was closed.`,
     { code: 'client_stalled' },
   )
 
@@ -35,6 +35,6 @@ export const truncated = (cause?: unknown): GatewayError =>
     : (unreadableResponse(cause) ??
       new GatewayError(
         'upstream_truncated',
-        'The upstream closed the connection before the answer was complete.',
+        'The upstream closed the connection before the end of its response.',
         cause === undefined ? {} : { cause },
       ))

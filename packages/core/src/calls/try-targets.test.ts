@@ -24,7 +24,7 @@ describe('a client that disconnects before its call is sent', () => {
       header: (name) => ({ authorization: 'Bearer good', 'content-type': 'application/json' })[name as 'authorization'],
       // Simulates a disconnect while code is loaded or an upload is awaited.
       async read() {
-        signal.abort(new GatewayError('cancelled', 'The client left.'))
+        signal.abort(new GatewayError('cancelled', 'The client disconnected.'))
         return new TextEncoder().encode(
           JSON.stringify({ model: 'real', messages: [{ role: 'user', content: 'word '.repeat(1000) }] }),
         )

@@ -4,9 +4,8 @@ import type { OnLoss } from '../config/identity.ts'
 import type { Limits, TargetLimits } from '../config/limits.ts'
 import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import { bodyFields } from '../formats/request-body.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
-import { callAffinity, continuesState, effectiveStrategy } from '../routing/affinity.ts'
+import { callAffinity, continuesState } from '../routing/affinity.ts'
 import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
 import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
@@ -30,7 +29,7 @@ export interface TargetResponse {
 
 /**
  * Calls the model's targets until one responds: in the plan's order, with retries of the same target before the next one
- * (docs/routing.md). Throws the GatewayError of the last attempt, or the reason why no target could be called.
+ * (docs/guide/retries.md). Throws the GatewayError of the last attempt, or the reason why no target could be called.
  */
 export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
   const { shared, record, signal } = call
@@ -180,10 +179,10 @@ function toTargetResponse(
 
 /** Warns about rejected credentials, even if another target responds: the operator has to fix them. */
 function warnOfRefusal({ shared, record }: TargetCall, { candidate }: Step, { error }: AttemptFailure): void {
-  if (error.info.kind !== 'upstream_auth') return
+  if (error.info.kind !== 'upstream_auth' || shared.plugins.some(({ logsAttempts }) => logsAttempts)) return
   const { upstreamName } = candidate.target
   shared.logger.warn(
-    `modelgate: upstream '${upstreamName}' refused the configured credentials (request ${record.requestId})`,
+    `modelgate: upstream '${upstreamName}' rejected the configured credentials (request ${record.requestId})`,
     error.cause,
   )
 }
@@ -251,11 +250,14 @@ export function planFor(call: SelectingCall): Plan {
  * @param codec of a generation request, for features in conditions. Needed if the plan is conditional
  */
 export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
-  const { request, record, inbound } = call
-  const fields = bodyFields(request)
-  const continues = continuesState(call.codec, fields)
-  const strategy = effectiveStrategy(plan.strategy, continues)
-  const affinity = callAffinity(call.codec, strategy, continues, fields, record.identity, inbound)
+  const { codec: clientCodec, request, record, inbound } = call
+  const continues = clientCodec?.statefulFields !== undefined && continuesState(clientCodec, request.fields)
+  // Calls that continue stored state go to the same target as their caller's other such calls.
+  const strategy = continues && plan.strategy !== 'order' ? 'sticky' : plan.strategy
+  const affinity =
+    continues || strategy === 'sticky'
+      ? callAffinity(clientCodec, continues, request.fields, record.identity, inbound)
+      : undefined
   const targets = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
   return { targets, strategy, affinity }
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation } from '../base/names.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
@@ -104,7 +104,7 @@ export interface GatewayConfig<U extends string = string, I extends Identity = I
  * Verifies a credential. Returns the caller's identity, or null for an unknown credential (401).
  *
  * A thrown GatewayError is sent to the client. Every other failure is logged and sent as a 500: another exception, a promise that does
- * not settle within `limits.callbackMs`, and a value that is no identity, such as `true` or an object without `id`.
+ * not settle within `limits.callbackMs`, and a value that is not an identity, such as `true` or an object without `id`.
  *
  * @example const auth: Authenticate = async (token) => (await findUser(token)) ?? null
  */
@@ -122,7 +122,10 @@ export interface AuthRequest {
   header(name: string): string | undefined
 }
 
-/** Receives log messages; `console` is one. It is not awaited, and its exceptions and rejections are ignored. */
+/**
+ * Receives log messages: `console`, a logger of pino or winston, or an object with these two functions. It is not awaited, and its
+ * exceptions and rejections are ignored. Each logger receives errors in its own form, complete with their causes; see `toLogger`.
+ */
 export interface Logger {
   warn(message: string, details?: unknown): void
   error(message: string, details?: unknown): void
@@ -191,7 +194,7 @@ export interface Target<U extends string = string, I extends Identity = Identity
   /**
    * Requests that this target accepts: those that use one of the features (`'images'`), or those for which the function returns `true`.
    * The function must be synchronous; put values that have to be looked up into the identity that `auth` returns. If it throws, the target
-   * is skipped with a warning; a promise counts as no and is logged as an error. Default: all requests.
+   * is skipped with a warning; a promise counts as false and is logged as an error. Default: all requests.
    *
    * @example (request) => request.bodyChars < 100_000 && request.identity?.plan === 'free'
    */
@@ -228,7 +231,7 @@ export interface RequestTraits<I extends Identity = Identity> {
   readonly bodyChars: number
   /** Returns a header of the client by its lower-case name. */
   header(name: string): string | undefined
-  /** Whether the request uses a feature. */
+  /** Returns whether the request uses a feature. */
   uses(feature: Feature): boolean
 }
 
@@ -253,7 +256,7 @@ export interface RetryConfig {
 
 /**
  * Circuit breaker of a target. It opens after failures and then rejects calls, except one probe every `restMs`. Each caller has its own
- * breaker; it opens for all callers if the upstream itself fails, or if calls of enough callers fail (docs/routing.md).
+ * breaker; it opens for all callers if the upstream itself fails, or if calls of enough callers fail (docs/guide/retries.md).
  */
 export interface BreakerConfig {
   /** Consecutive failures that open it. Default: 5. */

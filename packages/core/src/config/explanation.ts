@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../base/errors.ts'
-import type { Json } from '../base/json/types.ts'
+import type { Json } from '../base/json/json.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { Loss } from '../formats/ir.ts'
 import type { OnLoss } from './identity.ts'

@@ -21,7 +21,7 @@ export interface Limits {
   values?: number
   /** Deepest nesting of a JSON body; deeper ones receive 400. Default: 128. */
   depth?: number
-  /** Milliseconds until a streaming call without an upstream event is answered with 200 and heartbeats. Default: 30 seconds. */
+  /** Milliseconds until a streaming call without an upstream event gets the status 200 and heartbeats. Default: 30 seconds. */
   holdMs?: number
   /** Milliseconds until the response, or a stream's first event, must have begun; else 504. Default: 10 minutes. */
   firstByteMs?: number

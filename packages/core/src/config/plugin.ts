@@ -1,11 +1,12 @@
 import type { ErrorKind } from '../base/error-kinds.ts'
 import type { Allowance } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Explanation } from './explanation.ts'
 import type { Identity } from './identity.ts'
+import type { ModelDescription, ModelPrice } from './model-description.ts'
 
 /** Method of a token estimate. */
 export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
@@ -79,7 +80,7 @@ export interface FinishEvent<I extends Identity = Identity> {
   readonly estimate?: EstimatedBy
   /** Arrival of the call in milliseconds since 1970. */
   readonly startedAt: number
-  /** Milliseconds from the arrival of the call to its end. */
+  /** Duration of the call in milliseconds, from its arrival. */
   readonly durationMs: number
   /** Milliseconds from the arrival of the call to the response, or to a stream's first event. */
   readonly firstEventMs?: number
@@ -121,6 +122,109 @@ export interface Attempt {
   readonly upstreamRequestId?: string
   /** Kind of the error that ended the attempt; `cancelled` also if another target was faster. */
   readonly error?: ErrorKind
+  /** Failure of the connection behind `error`, for logs; never sent to the client. */
+  readonly cause?: FailureCause
+}
+
+/** Failure of a connection, as the runtime reported it. */
+export interface FailureCause {
+  /** Code of the runtime: `ECONNREFUSED`, `ENOTFOUND`, `UND_ERR_SOCKET`, `CERT_HAS_EXPIRED`. */
+  readonly code?: string
+  /** Address that was called: `127.0.0.1:9000`, or a host name that could not be resolved. */
+  readonly address?: string
+}
+
+/**
+ * An event of the gateway that is not the end of a call to a model; see `Plugin.onNotice`. Never holds content of requests, a
+ * credential or a token.
+ */
+export type GatewayNotice<I extends Identity = Identity> =
+  | CallRejected<I>
+  | CircuitChanged
+  | CooldownStarted
+  | Reconfigured
+  | DrainStarted
+
+/** A call that ended before its model was known: `onFinish` is not called for it. */
+export interface CallRejected<I extends Identity = Identity> {
+  readonly kind: 'call-rejected'
+  readonly requestId: string
+  /** Null: the caller was not authenticated. */
+  readonly identity: I | null
+  readonly method: string
+  /** Path without its query. */
+  readonly path: string
+  /** Absent: no route matched. */
+  readonly operation?: Operation
+  readonly status: number
+  readonly error: ErrorKind
+  /** Message that was sent to the client, without values of its request. */
+  readonly message: string
+  readonly durationMs: number
+}
+
+/** The circuit breaker of a target changed its state. */
+export interface CircuitChanged {
+  readonly kind: 'circuit-opened' | 'circuit-half-open' | 'circuit-closed'
+  readonly upstream: string
+  readonly model: string
+  /** Milliseconds until the next trial call. Present if opened. */
+  readonly forMs?: number
+  /** The circuit breaker of one caller: other callers still use the target. */
+  readonly oneCaller?: true
+}
+
+/** A target or one of its keys receives no calls for some time, because the upstream requested a wait. */
+export interface CooldownStarted {
+  readonly kind: 'cooldown-started'
+  readonly upstream: string
+  /** Absent: the cooldown applies to a key, for all models. */
+  readonly model?: string
+  /** Index of the key in the upstream's list. */
+  readonly key?: number
+  readonly forMs: number
+  /** Kind of the error that caused it. */
+  readonly error: ErrorKind
+  /** The cooldown applies to one caller: other callers still use the target or key. */
+  readonly oneCaller?: true
+}
+
+/** `reconfigure` replaced the configuration. */
+export interface Reconfigured {
+  readonly kind: 'reconfigured'
+  readonly upstreams: readonly string[]
+}
+
+/** `close` was called: the gateway accepts no new calls. */
+export interface DrainStarted {
+  readonly kind: 'drain-started'
+  readonly activeCalls: number
+}
+
+/** State of a gateway at one moment; see `PluginHost.status`. */
+export interface GatewayStatus {
+  /** The gateway is closing and accepts no new calls. */
+  readonly draining: boolean
+  /** Calls in progress. Requests to plugins' endpoints do not count. */
+  readonly activeCalls: number
+  /** Each configured upstream. */
+  readonly upstreams: readonly UpstreamStatus[]
+}
+
+/** State of an upstream: the worst state of its targets. A state that applies to one caller only does not count. */
+export interface UpstreamStatus {
+  readonly upstream: string
+  /** `'open'`: the circuit breaker rejects calls. `'half-open'`: one trial call is allowed. `'cooldown'`: a wait that the upstream requested. */
+  readonly state: 'closed' | 'open' | 'half-open' | 'cooldown'
+  /** False: a circuit breaker is open, and no call to the upstream has succeeded since it opened. True if only some models fail. */
+  readonly available: boolean
+  /** Targets that are not closed. */
+  readonly targets: readonly {
+    readonly model: string
+    readonly state: 'open' | 'half-open' | 'cooldown'
+    /** Milliseconds until the target receives calls again. Absent: at once. */
+    readonly forMs?: number
+  }[]
 }
 
 /** An authenticated call to a model, whose request has been read. */
@@ -206,9 +310,11 @@ export interface PluginRoute {
    * `/admin/tokens/{id}/rotate`.
    */
   readonly path: string
+  /** The gateway also serves the endpoint while it drains, and after that. Default: requests get a 503 then, as calls do. */
+  readonly whileDraining?: true
   /**
    * Handles a request. A thrown GatewayError is sent as an error of the chat format. Every other failure is logged and sent as a 500: an
-   * exception, a value that is no reply, a promise that does not settle within `limits.firstByteMs`. A streamed body has no time limit.
+   * exception, a value that is not a reply, a promise that does not settle within `limits.firstByteMs`. A streamed body has no time limit.
    */
   handle(inbound: Inbound, params: Readonly<Record<string, string>>): Reply | Promise<Reply>
 }
@@ -222,6 +328,12 @@ export interface PluginHost {
     readonly operation: Operation
     readonly format: Format
   }[]
+  /** False with `auth: 'none'`: calls need no credential. */
+  readonly requiresCredential: boolean
+  /** Returns the state of the gateway and its upstreams. Calls no upstream. */
+  status(): GatewayStatus
+  /** Describes models by their names: operations, prices. Checks no permission. Names without a route are left out. */
+  describeModels(names: readonly string[]): Promise<readonly ModelDescription[]>
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   explain(
     input: Request | URL | string,
@@ -257,20 +369,31 @@ export interface Plugin<I extends Identity = Identity> {
    * Admits a call, or rejects it by throwing a GatewayError. Plugins are called in order, after `onRequest`. An admission is settled once,
    * even if a later plugin rejects the call.
    *
-   * Every other failure is a 500: another exception, a promise that does not settle within `limits.callbackMs`, and a value that is no
-   * admission (`true`, `false`, a text). An admission that arrives late is settled.
+   * Every other failure is a 500: another exception, a promise that does not settle within `limits.callbackMs`, and a value that is not
+   * an admission (`true`, `false`, a string). An admission that arrives late is settled.
    */
   admit?(call: AdmitCall<I>): Admission<I> | undefined | Promise<Admission<I> | undefined>
   /**
    * Called before each upstream call. Returned headers, by lower-case name, are added to that call, for example a trace context. They
-   * must be returned synchronously: a promise, and values that are no headers, are logged and ignored.
+   * must be returned synchronously: a promise, and values that are not headers, are logged and ignored.
    */
   onUpstream?(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
   /**
    * Returns the cost of a call; undefined: unknown. The first plugin that returns a cost determines it. It must be synchronous: a promise,
-   * and a value that is no amount of 0 or more in a currency, are logged and count as unknown.
+   * and a value that is not an amount of 0 or more in a currency, are logged and count as unknown.
    */
   costOf?(event: FinishEvent<I>): Cost | undefined
+  /**
+   * Returns the prices of a target for display; undefined: unknown. The first plugin that returns one determines them. Called when models
+   * are described, never during a call. It must be synchronous, as `costOf`.
+   */
+  priceOf?(target: { readonly upstream: string; readonly model: string }): ModelPrice | undefined
+  /**
+   * The plugin logs failed attempts. The gateway then does not log upstreams that reject their credentials itself. Default: false.
+   */
+  readonly logsAttempts?: boolean
   /** Called once at the end of each authenticated call to a model; see `FinishEvent`. */
   onFinish?(event: FinishEvent<I>): void | Promise<void>
+  /** Called for events that are not the end of a call to a model: rejected calls, changed circuit breakers, reconfiguration. */
+  onNotice?(notice: GatewayNotice<I>): void | Promise<void>
 }

@@ -36,7 +36,7 @@ export interface RealtimeSession<Socket> {
   readonly headers: Readonly<Record<string, string>>
   /** The accepted subprotocol. Undefined: the client offered none. */
   readonly protocol: string | undefined
-  /** Whether a text message of the upstream can be sent unread, such as long audio. All others must pass through `readUpstream`. */
+  /** Returns whether a text message of the upstream can be sent unread, such as long audio. All others must pass through `readUpstream`. */
   passesUnread(message: Uint8Array): boolean
   /** Reads the usage from a message of the upstream. Returns the text to send to the client, without secrets of the upstream. */
   readUpstream(text: string): string

@@ -19,10 +19,10 @@ export type ReferencePolicy = Readonly<Record<ReferenceKind, ReferenceRule>>
 /** Validates rules and adds defaults. Throws a TypeError that lists the valid kinds or values. */
 export function resolveReferences(config: ReferencesConfig = {}): ReferencePolicy {
   if (typeof config !== 'object' || config === null || Array.isArray(config))
-    throw new TypeError("references is not an object: write for example { files: 'pass' }")
+    throw new TypeError("references is not an object: write an object such as { files: 'pass' }")
   for (const [kind, rule] of Object.entries(config)) {
     if (!(referenceKinds as readonly string[]).includes(kind))
-      throw new TypeError(`references.${kind} is unknown: the kinds are ${referenceKinds.join(', ')}`)
+      throw new TypeError(`references.${kind} is unknown. Known kinds: ${referenceKinds.join(', ')}`)
     const isList = Array.isArray(rule) && rule.every((id) => typeof id === 'string' && id !== '')
     if (rule !== undefined && rule !== 'own' && rule !== 'pass' && !isList)
       throw new TypeError(`references.${kind} is ${JSON.stringify(rule)}: write 'own', 'pass', or a list of ids`)

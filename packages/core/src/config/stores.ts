@@ -13,7 +13,7 @@ export interface ResponseStore {
   /** Returns a value; undefined or null if there is none. Any other value counts as a failure of the store. */
   get(key: string): string | undefined | Promise<string | undefined>
   /**
-   * Stores a value. Throws or rejects if it cannot: the failure is logged, and the response to the client says `store: false`.
+   * Stores a value. Throws or rejects if it cannot: the failure is logged, and the response to the client contains `store: false`.
    *
    * @param ttlMs milliseconds after which the value may be removed
    * @param owner id of the identity that the value belongs to, so that a bounded store can divide its space among owners
@@ -41,7 +41,7 @@ export interface Cooldown {
  * Stores the cooldowns of targets and keys: the only state of upstreams that several processes of one service need to share.
  *
  * It is read synchronously several times per call. An implementation for several processes reads from its own copy, which it updates in
- * the background. If it throws, or returns a promise or another value that is no Cooldown, the failure is logged once a minute and the
+ * the background. If it throws, or returns a promise or another value that is not a Cooldown, the failure is logged once a minute and the
  * target counts as ready. Ids are names of the configuration (`upstream/model`, `upstream#2`) and contain no secrets.
  */
 export interface HealthState {

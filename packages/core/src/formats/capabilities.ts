@@ -2,10 +2,21 @@ import type { Quirks } from './target-traits.ts'
 
 export type UsageFeature = Extract<ResponseFeature, `usage.${string}`>
 
+/** The feature of each field of a usage object. `shown`: clients can derive it, or get it elsewhere. */
+export interface UsageFields {
+  /** A list describes the fields of its entries. */
+  readonly [field: string]: UsageFeature | 'shown' | UncountedText | UsageFields | readonly [UsageFields]
+}
+
+/** A field without a feature, which counts nothing if it has this text. */
+export interface UncountedText {
+  readonly uncounted: string
+}
+
 /** Returns whether the client is shown a feature of the usage. */
 export type IsShown = (feature: UsageFeature) => boolean
 
-/** The features that a format supports. Each codec declares them, a test checks them against the code, and `docs/formats.md` lists them. */
+/** The features that a format supports. Each codec declares them, a test checks them against the code, and `docs/reference/formats.md` lists them. */
 export interface Capabilities {
   readonly requests: { readonly [F in RequestFeature]: RequestSupport }
   readonly responses: { readonly [F in ResponseFeature]: ResponseSupport }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
 import type { RequestFeature, ResponseFeature } from './capabilities.ts'
 
@@ -100,11 +100,11 @@ const messages = (more: JsonObject): JsonObject => ({
 const gemini = (finishReason: string): JsonObject => ({
   candidates: [{ content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason, index: 0 }],
 })
-const said = (...content: JsonObject[]): JsonObject => ({ type: 'message', role: 'assistant', content })
+const outputMessage = (...content: JsonObject[]): JsonObject => ({ type: 'message', role: 'assistant', content })
 const responses = (more: JsonObject): JsonObject => ({
   object: 'response',
   status: 'completed',
-  output: [said({ type: 'output_text', text: 'Hello.', annotations: [] })],
+  output: [outputMessage({ type: 'output_text', text: 'Hello.', annotations: [] })],
   ...more,
 })
 const incomplete = (reason: string): JsonObject => responses({ status: 'incomplete', incomplete_details: { reason } })
@@ -150,19 +150,19 @@ export const upstreamBodies: Bodies<ResponseFeature> = {
     'reasoning.text': responses({
       output: [
         { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'I think.' }] },
-        said({ type: 'output_text', text: 'So.', annotations: [] }),
+        outputMessage({ type: 'output_text', text: 'So.', annotations: [] }),
       ],
     }),
     'citation.document': responses({
       output: [
-        said({
+        outputMessage({
           type: 'output_text',
           text: 'It rains.',
           annotations: [{ type: 'file_citation', file_id: 'file-1', filename: 'report.pdf', index: 3 }],
         }),
       ],
     }),
-    'finish.refusal': responses({ output: [said({ type: 'refusal', refusal: 'I will not.' })] }),
+    'finish.refusal': responses({ output: [outputMessage({ type: 'refusal', refusal: 'I will not.' })] }),
     'finish.pause': incomplete('max_tool_calls'),
     'finish.other': incomplete('word_of_tomorrow'),
     'finish.error': responses({ status: 'failed', error: { code: 'server_error', message: 'It broke.' } }),

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { RequestFeature } from './capabilities.ts'
 import type {
@@ -102,7 +102,7 @@ const pdf: MediaPart = {
   source: { type: 'base64', data: 'JVBERi0xLjQK' },
   mediaType: 'application/pdf',
 }
-const asked = (part: Part): RequestSample => turns(user(text('What is this?'), part))
+const questionAbout = (part: Part): RequestSample => turns(user(text('What is this?'), part))
 const url = (kind: MediaPart['kind'], ending: string): MediaPart => ({
   type: 'media',
   kind,
@@ -110,8 +110,8 @@ const url = (kind: MediaPart['kind'], ending: string): MediaPart => ({
 })
 /** Sample of a media part with one field in addition to its content. */
 const beside = (part: MediaPart, key: 'detail' | 'name', value: string): RequestSample => ({
-  request: asked({ ...part, [key]: value }).request,
-  beside: asked(part).request,
+  request: questionAbout({ ...part, [key]: value }).request,
+  beside: questionAbout(part).request,
   pick: (request) => request.turns.flatMap(({ parts }) => parts.map((one) => (one.type === 'media' ? one[key] : ''))),
 })
 
@@ -192,29 +192,34 @@ export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) 
   'turns.resultImage': () => called(result(text('See.'), image)),
   'turns.resultDocument': () => ({
     ...called(result(text('See.'), { ...pdf, name: 'report.pdf' })),
-    beside: asked({ ...pdf, name: 'report.pdf' }).request,
+    beside: questionAbout({ ...pdf, name: 'report.pdf' }).request,
   }),
   'turns.resultError': () => called({ ...result(text('No such city.')), isError: true }),
-  'media.imageData': () => asked(image),
-  'media.imageUrl': () => asked(url('image', 'png')),
+  'media.imageData': () => questionAbout(image),
+  'media.imageUrl': () => questionAbout(url('image', 'png')),
   'media.imageDetail': () => beside(image, 'detail', 'low'),
   'media.audioData': () =>
-    asked({ type: 'media', kind: 'audio', source: { type: 'base64', data: 'AAAA' }, mediaType: 'audio/wav' }),
-  'media.audioUrl': () => asked(url('audio', 'mp3')),
+    questionAbout({ type: 'media', kind: 'audio', source: { type: 'base64', data: 'AAAA' }, mediaType: 'audio/wav' }),
+  'media.audioUrl': () => questionAbout(url('audio', 'mp3')),
   'media.videoData': () =>
-    asked({ type: 'media', kind: 'video', source: { type: 'base64', data: 'AAAA' }, mediaType: 'video/mp4' }),
-  'media.videoUrl': () => asked(url('video', 'mp4')),
+    questionAbout({ type: 'media', kind: 'video', source: { type: 'base64', data: 'AAAA' }, mediaType: 'video/mp4' }),
+  'media.videoUrl': () => questionAbout(url('video', 'mp4')),
   'media.documentData': () => ({
-    ...asked(pdf),
+    ...questionAbout(pdf),
     pick: (request) =>
       request.turns.flatMap(({ parts }) => parts.map((one) => (one.type === 'media' ? one.source : one))),
   }),
-  'media.documentUrl': () => asked(url('document', 'pdf')),
+  'media.documentUrl': () => questionAbout(url('document', 'pdf')),
   'media.documentText': () =>
-    asked({ type: 'media', kind: 'document', source: { type: 'text', text: 'A text.' }, mediaType: 'text/plain' }),
+    questionAbout({
+      type: 'media',
+      kind: 'document',
+      source: { type: 'text', text: 'A text.' },
+      mediaType: 'text/plain',
+    }),
   'media.documentName': () => beside(pdf, 'name', 'report.pdf'),
   'media.storedFile': ({ other }) =>
-    asked({ ...pdf, source: { type: 'file', seal: { issuer: other, data: 'files/1' } } }),
+    questionAbout({ ...pdf, source: { type: 'file', seal: { issuer: other, data: 'files/1' } } }),
   'reasoning.effort': () => field('reasoning.effort', 'high'),
   'reasoning.budgetTokens': () => field('reasoning.budgetTokens', 2048),
   'reasoning.adaptive': () => field('reasoning.adaptive', true),
@@ -284,7 +289,8 @@ export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) 
   'user.safetyId': () => field('user.safetyId', 's-1'),
   'user.cacheKey': () => field('user.cacheKey', 'k-1'),
   serviceTier: () => field('serviceTier', 'flex'),
-  native: ({ other }) => asked({ type: 'native', format: other, value: { type: 'input_of_tomorrow', value: 1 } }),
+  native: ({ other }) =>
+    questionAbout({ type: 'native', format: other, value: { type: 'input_of_tomorrow', value: 1 } }),
   unknown: ({ other }) => ({
     request: { extra: { [other]: { tomorrow: 1 } } },
     pick: ({ extra }) => extra?.[other]?.tomorrow,

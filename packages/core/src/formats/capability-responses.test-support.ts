@@ -1,4 +1,4 @@
-import type { Json } from '../base/json/types.ts'
+import type { Json } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
 import type { ResponseFeature } from './capabilities.ts'
 import { call, image, shell, text } from './capability-requests.test-support.ts'
@@ -9,7 +9,7 @@ export interface AnswerSample {
   readonly response: ModelResponse
   readonly pick: (response: ModelResponse) => unknown
   /** Settings that the client requested. */
-  readonly asked?: Partial<ModelRequest>
+  readonly request?: Partial<ModelRequest>
 }
 
 const stopped: Finish = { reason: 'stop' }
@@ -89,7 +89,7 @@ export const answerSamples: { readonly [F in ResponseFeature]: (owners: { other:
     ...parts([{ type: 'tool-call', id: 'call_1', name: 'shell', input: 'ls -l', custom: true }], {
       reason: 'tool-calls',
     }),
-    asked: { tools: { list: [shell] } },
+    request: { tools: { list: [shell] } },
   }),
   // A format without a field for the seal sends it next to its call, so only the seals are compared.
   callSeal: ({ other }) => {
@@ -102,12 +102,12 @@ export const answerSamples: { readonly [F in ResponseFeature]: (owners: { other:
   'citation.document': () => cited({ title: 'report.pdf', text: 'rain' }, 'title'),
   logprobs: () => ({
     ...choiceWith({ logprobs: probabilities }, (one) => one?.logprobs),
-    asked: { output: { logprobs: 0 } },
+    request: { output: { logprobs: 0 } },
   }),
   image: () => parts([image]),
   audio: () => ({
     ...parts([{ type: 'media', kind: 'audio', source: { type: 'base64', data: 'AAAA' }, mediaType: 'audio/wav' }]),
-    asked: { output: { audio: { voice: 'alloy', format: 'wav' } } },
+    request: { output: { audio: { voice: 'alloy', format: 'wav' } } },
   }),
   'finish.stop': () => ended({ reason: 'stop' }),
   'finish.stop-sequence': () => ended({ reason: 'stop-sequence', sequence: 'END' }),

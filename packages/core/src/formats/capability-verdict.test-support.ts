@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
 import type { RequestFeature, ResponseFeature } from './capabilities.ts'
 import { clientBodies, upstreamBodies } from './capability-bodies.test-support.ts'
@@ -116,8 +116,8 @@ export function canAsk(codec: Codec, feature: RequestFeature): boolean {
 export function observeAnswer(codec: Codec, feature: ResponseFeature, stream: boolean, owner?: Format): Observed {
   const { format } = codec
   const sample = answerSamples[feature]({ other: owner ?? foreignTo(format) })
-  const output = { ...sample.asked?.output, ...(stream ? { includeUsage: true } : {}) }
-  const request: ModelRequest = { ...least, ...sample.asked, stream, output }
+  const output = { ...sample.request?.output, ...(stream ? { includeUsage: true } : {}) }
+  const request: ModelRequest = { ...least, ...sample.request, stream, output }
   const context = contextOf(format, request)
   let back: ModelResponse
   try {
@@ -154,7 +154,7 @@ export function canTell(codec: Codec, feature: ResponseFeature): boolean {
   if (body === undefined) return observeAnswer(codec, feature, false, format).equal
   const sample = answerSamples[feature]({ other: format })
   try {
-    const back = codec.decodeResponse(body, contextOf(format, { ...least, ...sample.asked }))
+    const back = codec.decodeResponse(body, contextOf(format, { ...least, ...sample.request }))
     return essential(sample.pick(back)) === essential(sample.pick(sample.response))
   } catch (error) {
     // A response with this finish reason is decoded as an error.

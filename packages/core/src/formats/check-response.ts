@@ -1,6 +1,5 @@
 import { type ErrorInfo, errorFromInfo } from '../base/errors.ts'
-import { isObject } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { UpstreamWireCodec } from './codec.ts'
 
 /** Functions that distinguish a response from an error with a success status. */
@@ -31,7 +30,7 @@ export function errorInResponse(
   const error = within ?? body
   const status = innerStatus(error)
   if (status !== undefined || saysWhy(error)) return decodeError(status ?? 200, error)
-  return { kind: 'upstream_bad_response', status: 502, message: 'The upstream answered 200 without an answer.' }
+  return { kind: 'upstream_bad_response', status: 502, message: 'The upstream returned status 200 without a response.' }
 }
 
 const isNoError = (body: JsonObject): boolean => !body.error && body.object !== 'error' && !isDetail(body)

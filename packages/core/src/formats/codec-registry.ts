@@ -32,22 +32,20 @@ const isWhole = (codec: WireCodec): codec is Codec => 'decodeRequest' in codec
 export const loadFullCodec = (codec: WireCodec): Codec | Promise<Codec> =>
   isWhole(codec) ? codec : loadCodec(codec.format)
 
-/** The formats that clients speak. A new one is added here and to `codecs`. */
-const wireCodecs: readonly WireCodec[] = [chatWire, messagesWire, geminiWire, responsesWire]
-
-/** The formats that upstreams speak. */
-const upstreamWireCodecs: readonly UpstreamWireCodec[] = [...wireCodecs, converseWire]
-
-export const clientFormats: readonly Format[] = wireCodecs.map(({ format }) => format)
-
-const byFormat = new Map<UpstreamFormat, UpstreamWireCodec>(upstreamWireCodecs.map((codec) => [codec.format, codec]))
-
-/** Returns the part of a codec that every call needs. Throws for an unknown format, which configuration checks rule out. */
-export function wireCodecOf(format: Format): WireCodec
-export function wireCodecOf(format: UpstreamFormat): UpstreamWireCodec
-export function wireCodecOf(format: UpstreamFormat): UpstreamWireCodec {
-  const codec = byFormat.get(format)
-  if (codec === undefined) throw new TypeError(`There is no codec for the format '${format}'`)
-  return codec
+/** The formats that clients speak, with the part of their codecs that every call needs. A new one is added here and to `codecs`. */
+const clientCodecs: Readonly<Record<Format, WireCodec>> = {
+  chat: chatWire,
+  messages: messagesWire,
+  gemini: geminiWire,
+  responses: responsesWire,
 }
-export const hasCodec = (format: UpstreamFormat): boolean => byFormat.has(format)
+
+/** The same for all formats that upstreams speak. */
+export const wireCodecs: Readonly<Record<Format, WireCodec> & Record<UpstreamFormat, UpstreamWireCodec>> = {
+  ...clientCodecs,
+  converse: converseWire,
+}
+
+export const clientFormats = Object.keys(clientCodecs) as readonly Format[]
+
+export const hasCodec = (format: string): boolean => Object.hasOwn(wireCodecs, format)

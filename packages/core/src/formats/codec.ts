@@ -1,9 +1,8 @@
 import type { Allowance, ErrorInfo } from '../base/errors.ts'
-import type { Member } from '../base/json/scan.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject, Member } from '../base/json/json.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import type { Capabilities, IsShown } from './capabilities.ts'
+import type { SseEvent } from '../http/sse/sse.ts'
+import type { Capabilities, IsShown, UsageFields } from './capabilities.ts'
 import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
 import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
@@ -266,8 +265,10 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   readonly sealsInCallIds?: boolean
   /** The same for responses. */
   readonly responsePointers: ResponsePointers
-  /** Returns JSON Pointers to the members of a usage object that the client is not shown. */
-  unshownUsage(usage: JsonObject, isShown: IsShown): readonly string[]
+  /** The fields of the format's usage objects: those that a client is not shown are reported. */
+  readonly usageFields: UsageFields
+  /** Returns JSON Pointers to the members of a usage object that the client is not shown. Default: by `usageFields`. */
+  unshownUsage?(usage: JsonObject, isShown: IsShown): readonly string[]
 }
 
 /** A codec of a format that clients speak too. */
@@ -332,5 +333,5 @@ export interface CountCodec {
   /** Path ending for a format that names the model in the path: `{model}` stands for the name. */
   readonly pathEnding?: string
   /** Pass-through: replaces a model name below the top level, and leaves every other character. */
-  rename?(text: string, members: readonly Member[], asked: string, model: string): string
+  rename?(text: string, members: readonly Member[], requested: string, model: string): string
 }

@@ -19,6 +19,6 @@ export function codecOf(format: Format): Codec
 export function codecOf(format: UpstreamFormat): UpstreamCodec
 export function codecOf(format: UpstreamFormat): UpstreamCodec {
   const codec = byFormat.get(format)
-  if (codec === undefined) throw new TypeError(`There is no codec for the format '${format}'`)
+  if (codec === undefined) throw new TypeError(`No codec is registered for the format '${format}'`)
   return codec
 }

@@ -4,7 +4,7 @@
 // codec reports it as a loss.
 
 import type { ErrorInfo } from '../base/errors.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject } from '../base/json/json.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 
 /** Billable units other than tokens. */
@@ -49,7 +49,7 @@ export interface ModelRequest {
   metadata?: Record<string, string>
   serviceTier?: string
   extra?: Extra
-  /** Where an IR field stood in the client's body, keyed `sampling.maxTokens`; see `fieldPointer` for the defaults. */
+  /** Paths of IR fields in the client's body, keyed `sampling.maxTokens`; see `fieldPointer` for the defaults. */
   at?: { [irField: string]: string }
 }
 export interface Sampling {
@@ -87,7 +87,7 @@ export interface Output {
     | { type: 'json'; schema?: JsonObject; name?: string; description?: string; strict?: boolean }
   modalities?: string[]
   audio?: JsonObject
-  /** Asked for log probabilities; the number is how many alternatives (0: none beside the chosen token). */
+  /** Asked for log probabilities; the number of alternatives (0: only the chosen token). */
   logprobs?: number
   verbosity?: 'low' | 'medium' | 'high'
   /** The client requested usage in the stream. */
@@ -302,7 +302,7 @@ export interface Loss {
   /** The body that the path points into: the client's request (default), or the upstream's response. */
   side?: 'answer'
   kind: 'unsupported' | 'approximated' | 'clamped' | 'moved' | 'unknown'
-  /** `fatal` always answers 400; `warn` follows the `onLoss` policy; `note` never refuses a call. */
+  /** `fatal` always rejects the call with 400; `warn` follows the `onLoss` policy; `note` never rejects a call. */
   severity: 'fatal' | 'warn' | 'note'
   detail: string
 }

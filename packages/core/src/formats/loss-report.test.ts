@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { createReport, responseReport } from './loss-report.ts'
+import { createReport } from './loss-report.ts'
+import { responseReport } from './shared/response-losses.ts'
 
 const seed = { path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'no seed' } as const
 

@@ -1,6 +1,5 @@
-import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject } from '../base/json/json.ts'
 import type { Loss, Report } from './ir.ts'
-import { isDefaultValue, type RequestDefaults, type ResponsePointers, responsePath } from './shared/pointers.ts'
 
 /** Bounds the losses of a response: a stream may have an unknown field in each of a million events. `limits` bounds requests. */
 const maxAnswerLosses = 10_000
@@ -9,9 +8,9 @@ const maxAnswerLosses = 10_000
  * Creates the list of losses of one call. Losses that differ only in severity are listed once.
  *
  * @param body the client's request. A path below a list element that does not exist there is shortened to an existing member
- * @param defaults defaults of the client's format: leaving out a default value is no loss
+ * @param isDefault returns whether a path of the body has its default value, which is no loss
  */
-export function createReport(body?: JsonObject, defaults?: RequestDefaults): Report {
+export function createReport(body?: JsonObject, isDefault?: (path: string) => boolean): Report {
   const losses: Loss[] = []
   // Created on first use: most calls lose nothing. A set, because a call may lose one field in each of 50,000 messages.
   let known: Set<string> | undefined
@@ -21,8 +20,8 @@ export function createReport(body?: JsonObject, defaults?: RequestDefaults): Rep
     add(given) {
       const loss =
         body === undefined || given.side !== undefined ? given : { ...given, path: existingPath(given.path, body) }
-      if (body !== undefined && defaults !== undefined && loss.side === undefined && loss.severity !== 'fatal')
-        if (isDefaultValue(loss.path, body, defaults)) return
+      if (isDefault !== undefined && loss.side === undefined && loss.severity !== 'fatal' && isDefault(loss.path))
+        return
       const { path, side = '', kind, detail } = loss
       const key = `${path}\n${side}\n${kind}\n${detail}`
       known ??= new Set()
@@ -66,21 +65,6 @@ function existingPath(path: string, body: JsonObject): string {
   }
   return path
 }
-
-/**
- * Returns a report that adds losses of the response to the same list.
- *
- * @param pointers positions of IR fields in the upstream's responses; default: paths stay unchanged
- */
-export const responseReport = (report: Report, pointers?: ResponsePointers): Report => ({
-  losses: report.losses,
-  add: (loss) =>
-    report.add({
-      ...loss,
-      path: pointers === undefined ? loss.path : responsePath(loss.path, pointers),
-      side: 'answer',
-    }),
-})
 
 const headerBytes = 3072
 

@@ -1,5 +1,4 @@
-import type { Member } from '../base/json/scan.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject, Member } from '../base/json/json.ts'
 
 /** A request body in all forms that the lanes need, read once. */
 export interface RequestBody {
@@ -7,6 +6,8 @@ export interface RequestBody {
   readonly text: string
   readonly members: readonly Member[]
   readonly value: JsonObject
+  /** The top-level fields, available without parsing a large body as a whole. */
+  readonly fields: JsonObject
   /** Present for a large body, whose text, members and value are created on first use. */
   readonly outline?: RequestOutline | undefined
   /** See `WireCodec.modelPrefix`. */
@@ -15,13 +16,8 @@ export interface RequestBody {
 
 /** The outline of a large body, before all of it is parsed. Bodies with seals have none. */
 export interface RequestOutline {
-  /** The top-level fields. Fields with long texts are parsed on first use. */
-  readonly fields: JsonObject
   /** Positions of the fields in the body's bytes. */
   readonly members: readonly Member[]
   /** Estimated number of tokens. */
   readonly tokens: number
 }
-
-/** Returns the top-level fields without parsing a large body as a whole. */
-export const bodyFields = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value

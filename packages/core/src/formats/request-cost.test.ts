@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { decodeBody as decodeRerank } from '../operations/rerank/request.ts'
 import { chatCodec } from './chat/codec.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
-import type { SseEvent } from '../http/sse/event.ts'
+import type { JsonObject } from '../base/json/json.ts'
+import type { SseEvent } from '../http/sse/sse.ts'
 import { chatCodec } from './chat/codec.ts'
 import type { Codec } from './codec.ts'
 import { geminiCodec } from './gemini/codec.ts'
@@ -270,7 +270,7 @@ describe('a stream from an upstream', () => {
     const many = countSteps(() => {
       manyChars = translate(attack.upstream, client, large)
     })
-    // The input has four times the events. The counted steps also include the number search in long ones (base/json/exact-number.ts).
+    // The input has four times the events. The counted steps also include the number search in long ones (base/json/parse.ts).
     expect(many / few, `${few} and ${many} steps`).toBeLessThan(6)
     expect(manyChars / fewChars, `${fewChars} and ${manyChars} characters`).toBeLessThan(5)
   })

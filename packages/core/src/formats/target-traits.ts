@@ -75,9 +75,9 @@ export interface Quirks {
    * none; the last values apply to the whole request, which is reported.
    */
   readonly laterChanges?: readonly ('effort' | 'tools')[]
-  /** The upstream keeps threads (messages). Default false: a call with `thread` is refused, and Anthropic's SDK sends the whole conversation. */
+  /** The upstream stores threads (messages). Default false: a call with `thread` is rejected, and Anthropic's SDK sends the whole conversation. */
   readonly threads?: boolean
-  /** `max_tokens` to send when the client named none and the format requires one (messages); reported if an answer ends at it. Default: by the model's name. */
+  /** `max_tokens` to send if the client set none and the format requires one (messages); reported if a response ends at it. Default: by the model's name. */
   readonly defaultMaxTokens?: number
 }
 
@@ -112,6 +112,8 @@ export interface ModelRule {
   readonly source?: string
   /** Formats in which the provider does not serve the model. Default: none. */
   readonly notServedIn?: readonly UpstreamFormat[]
+  /** Maximum number of tokens of a request and its response, for display. Default: unknown. */
+  readonly contextWindow?: number
   /** Efforts that the model accepts; `[]`: it does not reason. Default: all. */
   readonly efforts?: readonly Effort[]
   /** Effort that applies when the request names none. Default `medium`. */

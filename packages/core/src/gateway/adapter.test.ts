@@ -8,7 +8,16 @@ const create = (): Gateway =>
   createGateway({ auth: 'none', upstreams: { one: openai({ apiKey: 'k' }) }, models: { m: 'one' }, logger: false })
 
 it('exposes no adapter-only function to users', () => {
-  expect(Object.keys(create()).sort()).toEqual(['close', 'explain', 'fetch', 'reconfigure', 'routes', 'upgrade'])
+  expect(Object.keys(create()).sort()).toEqual([
+    'close',
+    'explain',
+    'fetch',
+    'reconfigure',
+    'requiresCredential',
+    'routes',
+    'status',
+    'upgrade',
+  ])
 })
 
 it('returns the same functions for a gateway and for a copy with replaced members', () => {

@@ -121,7 +121,7 @@ function checkSameSite(inbound: Inbound, { method, operation }: Pick<Route, 'met
   if (isCrossSite(inbound))
     throw new GatewayError(
       'permission',
-      "Browsers may not send this from a page of another origin, since this gateway requires no credentials (auth: 'none'). Configure auth, or call it from its own origin.",
+      "Cross-origin browser requests are rejected, because this gateway requires no credentials (auth: 'none'). Configure auth, or send the request from the same origin.",
     )
 }
 

@@ -109,15 +109,15 @@ describe('fallback between targets', () => {
     expect(await (await chat({ model: 'both', stream: true, stream_options: { include_usage: true } })).text()).toBe(
       sse.join(''),
     )
-    const late = setUp({
+    const delayed = setUp({
       a: asStream([...sse.slice(0, 2), 'data: {"error":{"message":"busy"}}\n\n'], 5),
       b: asStream(sse),
     })
-    const text = await (await late.chat({ model: 'both', stream: true })).text()
+    const text = await (await delayed.chat({ model: 'both', stream: true })).text()
     expect(text).toContain('"busy"')
     expect(text).not.toContain('[DONE]')
-    expect(late.seen).toHaveLength(1)
-    expect(late.finished).toMatchObject([{ outcome: 'failed' }])
+    expect(delayed.seen).toHaveLength(1)
+    expect(delayed.finished).toMatchObject([{ outcome: 'failed' }])
   })
 
   it('returns the last failure without host names', async () => {

@@ -3,20 +3,25 @@ import { isThenable, maxTimerMs } from '../base/async.ts'
 import { newId } from '../base/bytes.ts'
 import { observe } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
+import { sendNotice } from '../calls/plugin-hooks.ts'
 import { errorReply } from '../calls/reply.ts'
 import { finalErrorGraceMs } from '../calls/timeout-errors.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
-import type { Plugin } from '../config/plugin.ts'
+import type { GatewayNotice, Plugin } from '../config/plugin.ts'
 import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
-import { fetchTransport } from '../http/fetch-transport.ts'
-import type { Inbound } from '../http/inbound.ts'
+import type { WireCodec } from '../formats/codec.ts'
+import type { Inbound, Reply } from '../http/inbound.ts'
+import { fetchTransport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
+import type { RouteMatch } from '../operations/route.ts'
 import { codecFor } from '../operations/routes.ts'
+import { upstreamStatuses } from '../routing/health/upstream-status.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
 import { preload } from './preload.ts'
+import { notifyRejection } from './rejected-call.ts'
 import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
 import { createSnapshot, warnAboutMemoryStore } from './snapshot.ts'
 
@@ -38,8 +43,10 @@ export function createGateway<const U extends string, I extends Identity = Ident
 ): Gateway {
   // Functions of the configuration get the identities that its own `auth` returned.
   const config = options as GatewayConfig
+  /** Sends notices to the plugins of the active configuration, also those of health that an earlier one created. */
+  const notify = (notice: GatewayNotice): void => sendNotice(current.shared, notice)
   /** The configuration for new calls. */
-  let current = createSnapshot(config)
+  let current = createSnapshot(config, notify)
   const webTransport = fetchTransport()
   const running = new ActiveCalls()
   let closing: Promise<void> | undefined
@@ -52,15 +59,28 @@ export function createGateway<const U extends string, I extends Identity = Ident
     const requestId = newId('req_')
     const found = snapshot.match(inbound.method, inbound.path)
     const codec = codecFor(found, inbound)
-    if (found !== null && closing === undefined) {
+    if (found !== null && (closing === undefined || found.route.whileDraining === true)) {
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, transportFor(snapshot, transport))
       return runCall(call, found)
     }
     const error =
       found === null
-        ? new GatewayError('not_found', `There is no ${inbound.method} ${inbound.path.slice(0, 200)} here.`)
+        ? new GatewayError('not_found', `Unknown route: ${inbound.method} ${inbound.path.slice(0, 200)}.`)
         : shuttingDown()
-    return Promise.resolve(errorReply(error, codec, requestId))
+    return Promise.resolve(refuse(error, codec, { requestId }, found, inbound))
+  }
+
+  /** Responds with an error to a request that does not become a call. */
+  const refuse = (
+    error: GatewayError,
+    codec: WireCodec,
+    id: { readonly requestId: string },
+    found: RouteMatch | null,
+    inbound: Inbound,
+  ): Reply => {
+    const reply = errorReply(error, codec, id.requestId)
+    notifyRejection(current.shared, id, found, inbound, reply, error)
+    return reply
   }
 
   const adapter: AdapterFunctions = {
@@ -71,11 +91,12 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const requestId = newId('req_')
       const found = snapshot.match(inbound.method, inbound.path)
       const codec = codecFor(found, inbound)
-      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
+      const reject = (error: GatewayError) =>
+        ({ ok: false, reply: refuse(error, codec, { requestId }, found, inbound) }) as const
       if (found?.route.operation !== 'realtime' || found.allow !== undefined)
-        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
+        return reject(new GatewayError('not_found', 'This path does not support WebSocket.'))
       const { openRealtime } = await import('../operations/realtime/realtime.ts')
-      if (closing !== undefined) return refuse(shuttingDown())
+      if (closing !== undefined) return reject(shuttingDown())
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, webTransport)
       const opened: { session?: RealtimeSession<Socket> } = {}
       const reply = await runCall(call, found, async () => {
@@ -89,6 +110,18 @@ export function createGateway<const U extends string, I extends Identity = Ident
   const gateway: Gateway = {
     get routes() {
       return current.routes
+    },
+    get requiresCredential() {
+      return current.config.auth !== 'none'
+    },
+    status: () => ({
+      draining: closing !== undefined,
+      activeCalls: running.count(),
+      upstreams: upstreamStatuses(current.config.upstreams, current.shared.router, current.shared.health),
+    }),
+    async describeModels(names) {
+      const { describeModels } = await import('../operations/describe-models.ts')
+      return describeModels(current.shared, names)
     },
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = toRequest(input, init)
@@ -108,7 +141,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
         throw new GatewayError(
           'not_found',
-          `${inbound.method} ${inbound.path} is no generation: there is nothing to explain.`,
+          `${inbound.method} ${inbound.path} cannot be explained: it is not a chat endpoint.`,
         )
       const codec = codecFor(found, inbound)
       const record = createCallRecord('', found.route.operation, codec.format)
@@ -133,22 +166,28 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { basePath = '' } = current.config
       const below = basePath === '' || pathname.startsWith(`${basePath}/`)
       const { upgradeResponse } = await import('./upgrade-response.ts')
-      return upgradeResponse(below ? pathname.slice(basePath.length) : '')
+      const requestId = newId('req_')
+      const { response, error } = upgradeResponse(below ? pathname.slice(basePath.length) : '', requestId)
+      notifyRejection(current.shared, { requestId }, null, { method: request.method, path: pathname }, response, error)
+      return response
     },
     reconfigure<const V extends string, J extends Identity = Identity>(nextOptions: GatewayConfig<V, J>) {
       const next = nextOptions as GatewayConfig
-      if (closing !== undefined) throw new Error('reconfigure: the gateway is closed; make another with createGateway')
+      if (closing !== undefined)
+        throw new Error('reconfigure: the gateway is closed. Create a new one with createGateway()')
       const before = current
-      current = createSnapshot(next, before)
+      current = createSnapshot(next, notify, before)
       try {
         start()
       } catch (cause) {
         current = before
         throw cause
       }
+      notify({ kind: 'reconfigured', upstreams: Object.keys(next.upstreams) })
     },
     close({ graceMs = 30_000 } = {}) {
-      closing ??= new Promise<void>((resolve) => {
+      if (closing !== undefined) return closing
+      closing = new Promise<void>((resolve) => {
         if (running.isEmpty) return resolve()
         let timer = setTimeout(
           () => {
@@ -164,6 +203,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
           resolve()
         }
       })
+      notify({ kind: 'drain-started', activeCalls: running.count() })
       return closing
     },
     [Symbol.asyncDispose]: () => gateway.close(),
@@ -187,4 +227,4 @@ export function createGateway<const U extends string, I extends Identity = Ident
   return gateway
 }
 
-const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
+const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down. Try again.')

@@ -43,7 +43,7 @@ describe('an async function in place of a predicate', () => {
     const { chat, seen, logged } = setUp(answers, { models })
     expect((await chat()).status).toBe(200)
     expect(seen.map(({ url }) => new URL(url).host)).toEqual(['a'])
-    expect(JSON.stringify(logged)).toContain('returned a promise, which counts as no')
+    expect(JSON.stringify(logged)).toContain('returned a promise, which counts as false')
   })
 })
 

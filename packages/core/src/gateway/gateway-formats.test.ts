@@ -294,7 +294,10 @@ describe('explain', () => {
   it('rejects with the error that the call would return', async () => {
     const { gateway } = setUp({})
     await expect(gateway.explain(request(json))).rejects.toBeInstanceOf(GatewayError)
-    await expect(gateway.explain('http://gw/v1/models')).rejects.toThrow('nothing to explain')
+    await expect(gateway.explain('http://gw/v1/models')).rejects.toThrow('cannot be explained')
+    await expect(gateway.explain('http://gw/v1/images/generations', { method: 'POST' })).rejects.toThrow(
+      'POST /v1/images/generations cannot be explained: it is not a chat endpoint.',
+    )
     const tooMuch = { ...body, model: 'careful', logit_bias: { '1': 1 } }
     const refused = await gateway.explain('http://gw/v1/chat/completions', {
       method: 'POST',

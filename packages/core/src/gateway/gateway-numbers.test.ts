@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../base/bytes.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { Loss } from '../formats/ir.ts'
 import { anthropic } from '../upstreams/anthropic.ts'

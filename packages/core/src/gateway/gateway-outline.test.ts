@@ -100,7 +100,7 @@ describe('a large request', () => {
       'a value nested too deeply',
       written.replace('"u"', `${'['.repeat(200)}${']'.repeat(200)}`),
       {
-        message: expect.stringContaining('nests deeper'),
+        message: expect.stringContaining('nested deeper'),
       },
     ],
     ['a message with an invalid role', written.replace('"role": "user"', '"role": 5'), { param: 'messages.0.role' }],

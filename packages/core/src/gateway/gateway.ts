@@ -1,6 +1,8 @@
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
+import type { ModelDescription } from '../config/model-description.ts'
+import type { GatewayStatus } from '../config/plugin.ts'
 import type { Route } from '../operations/route.ts'
 
 /** Options of `gateway.explain`. */
@@ -32,9 +34,18 @@ export interface Gateway {
   explain(input: Request | URL | string, init?: RequestInit, options?: ExplainOptions): Promise<Explanation>
   /** Every method and path of the active configuration, for printing. */
   readonly routes: readonly Route[]
+  /** False with `auth: 'none'`: calls need no credential. */
+  readonly requiresCredential: boolean
+  /** Returns the state of the gateway and its upstreams. Calls no upstream. */
+  status(): GatewayStatus
+  /**
+   * Describes models by their names: operations, reasoning efforts, and prices if a plugin knows them. Checks no permission and calls no
+   * upstream. Names without a route are left out.
+   */
+  describeModels(names: readonly string[]): Promise<readonly ModelDescription[]>
   /**
    * Replaces the active configuration at once. New calls use the new one; active calls and realtime sessions end under the one they
-   * began with. Kept are: stored responses if the new configuration has no store, the health of upstreams with unchanged name,
+   * began with. It keeps stored responses if the new configuration has no store, the health of upstreams with unchanged name,
    * address and credentials, and the state of plugins and of `auth` that are passed again (limits of platform tokens). `onStart` is
    * called for new plugins.
    *

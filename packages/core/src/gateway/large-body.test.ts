@@ -2,10 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { estimateBody } from '../accounting/estimate-body.ts'
-import { isObject } from '../base/json/object.ts'
+import { isObject, type Json, type JsonObject, scanJson } from '../base/json/json.ts'
 import { cutText } from '../base/json/outline.ts'
-import { scanJson } from '../base/json/scan.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
 import type { Codec } from '../formats/codec.ts'
 import { codecs } from '../formats/codecs.ts'
@@ -81,8 +79,8 @@ describe.each(checks)('the outline of a large request ($format, $by)', (codec) =
   it('has the bytes, text, members, value and fields of the request', () => {
     const text = JSON.stringify(sample, null, 1)
     const request = outlined(text, codec) as RequestBody
-    expect(request.outline?.fields.model).toBe('m')
-    expect({ ...request.outline?.fields }).toEqual(sample)
+    expect(request.fields.model).toBe('m')
+    expect({ ...request.fields }).toEqual(sample)
     expect(request.value).toEqual(sample)
     expect(request.text).toBe(text)
     expect(request.members).toEqual(scanJson(text, 100).members)
@@ -128,7 +126,7 @@ describe.each(checks)('the outline of a large request ($format, $by)', (codec) =
       if (good && text.length > 16_384) large++
       if (request === undefined) continue
       expect(good).toBe(true)
-      expect({ ...request.outline?.fields }).toEqual(body)
+      expect({ ...request.fields }).toEqual(body)
       if (text.length > 16_384) {
         inOutline++
         const estimated = estimateBody(body)
@@ -205,6 +203,6 @@ it('rejects too many values and names at once, before reading the rest of the bo
       modelPrefix: undefined,
       likelyPasses: () => true,
     })
-  expect(() => read(body(5000))).toThrow('more than 1000 values and names')
+  expect(() => read(body(5000))).toThrow('more than 1000 values and member names')
   expect(read(body(10))).toBeUndefined()
 })

@@ -1,7 +1,6 @@
 import { estimateBytes } from '../accounting/estimate-bytes.ts'
+import { type Json, type JsonObject, type Member, scanJson, sourceText } from '../base/json/json.ts'
 import { createOutline, type Outline } from '../base/json/outline.ts'
-import { type Member, scanJson, sourceText } from '../base/json/scan.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
 import { checkTopLevel, findReferences } from '../formats/references/find.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody, RequestOutline } from '../formats/request-body.ts'
@@ -78,6 +77,8 @@ function findModelName(bytes: Uint8Array): string | undefined {
 
 class LazyBody implements RequestBody {
   readonly bytes: Uint8Array
+  /** Fields with long texts are read from the full value, which is parsed on first use. */
+  readonly fields: JsonObject
   readonly outline: RequestOutline
   readonly modelPrefix: string | undefined
   readonly #complete: LazyBodyOptions['complete']
@@ -91,11 +92,10 @@ class LazyBody implements RequestBody {
     this.bytes = bytes
     this.modelPrefix = modelPrefix
     this.#complete = complete
-    // Members that were cut are read from the full value.
     for (const key of cutKeys) value[key] = null
     const read = (fields: JsonObject, key: string): Json | undefined => (cutKeys.has(key) ? this.value : fields)[key]
-    const fields = new Proxy(value, { get: (target, key) => read(target, key as string) })
-    this.outline = { fields, members, tokens: estimateBytes(bytes, farTexts) }
+    this.fields = new Proxy(value, { get: (target, key) => read(target, key as string) })
+    this.outline = { members, tokens: estimateBytes(bytes, farTexts) }
   }
 
   get text(): string {

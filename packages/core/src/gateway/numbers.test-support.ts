@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject } from '../base/json/json.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 
 /** Placeholder of a number in a body; see `withNumbers`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
+import { codecLoaders, wireCodecs } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/generation.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'
@@ -9,8 +9,8 @@ describe('preloaded modules', () => {
   const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
 
   it('include the modules that calls can need, starting with the formats of the upstreams', () => {
-    const messages = wireCodecOf('messages')
-    const chat = wireCodecOf('chat')
+    const messages = wireCodecs.messages
+    const chat = wireCodecs.chat
     const inOrder = [
       messages.loadRequestCheck,
       chat.loadRequestCheck,

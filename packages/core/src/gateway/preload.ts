@@ -1,6 +1,6 @@
 import type { UpstreamFormat } from '../base/names.ts'
 import type { GatewayConfig } from '../config/config.ts'
-import { clientFormats, codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
+import { clientFormats, codecLoaders, wireCodecs } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/generation.ts'
 import { loadLazyBody } from './read-body.ts'
 
@@ -29,10 +29,10 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
   if (spoken.size === 0) return []
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
   const edits = Object.values(upstreams).flatMap(({ quirks }) =>
-    clients.map((format) => () => wireCodecOf(format).prepareWireEdit?.({ model: '', quirks })),
+    clients.map((format) => () => wireCodecs[format].prepareWireEdit?.({ model: '', quirks })),
   )
   return [
-    ...clients.map((format) => wireCodecOf(format).loadRequestCheck),
+    ...clients.map((format) => wireCodecs[format].loadRequestCheck),
     ...edits,
     translator,
     ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),

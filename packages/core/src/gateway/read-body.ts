@@ -1,8 +1,6 @@
 import { lazy } from '../base/async.ts'
 import { GatewayError, tooManyValues } from '../base/errors.ts'
-import { isObject } from '../base/json/object.ts'
-import { type Member, nestsDeeper, scanJson } from '../base/json/scan.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject, type Member, nestsDeeper, scanJson } from '../base/json/json.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -88,7 +86,8 @@ export async function readJsonBody(
   const short = text.length < largeBytes && text.length <= limits.values
   const scan = short ? undefined : scanJson(text, limits.depth, limits.values)
   const { tooDeep, tooMany } = scan ?? { tooDeep: nestsDeeper(text, limits.depth), tooMany: false }
-  if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
+  if (tooDeep)
+    throw new GatewayError('invalid_request', `The request body is nested deeper than ${limits.depth} levels.`)
   if (tooMany) throw tooManyValues(limits.values)
   if (huge) await nextTurn(inbound)
   let body: Json
@@ -108,6 +107,7 @@ class ParsedBody implements RequestBody {
   readonly bytes: Uint8Array
   readonly text: string
   readonly value: JsonObject
+  readonly fields: JsonObject
   readonly outline = undefined
   readonly modelPrefix: string | undefined
   #members: readonly Member[] | undefined
@@ -122,6 +122,7 @@ class ParsedBody implements RequestBody {
     this.bytes = bytes
     this.text = text
     this.value = value
+    this.fields = value
     this.modelPrefix = modelPrefix
     this.#members = members
   }
@@ -141,9 +142,13 @@ function addPathFields(body: Json, { model, stream, modelPrefix = '' }: PathFiel
   if (!isObject(body)) return body
   const written = body.model
   if (written !== undefined && written !== null && written !== model && written !== modelPrefix + model)
-    throw new GatewayError('invalid_request', `model: the body names another model than the path ('${model}').`, {
-      param: 'model',
-    })
+    throw new GatewayError(
+      'invalid_request',
+      `model: the body and the path name different models (path: '${model}').`,
+      {
+        param: 'model',
+      },
+    )
   if (Object.hasOwn(body, 'stream'))
     throw new GatewayError(
       'invalid_request',

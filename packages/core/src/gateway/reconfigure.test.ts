@@ -147,7 +147,7 @@ describe('a new configuration', () => {
 
   it.each([
     ['auth is required', { auth: undefined }],
-    ["names the upstream 'b'", { models: { real: 'b' } }],
+    ["names the unknown upstream 'b'", { models: { real: 'b' } }],
     ['limits.bodyBytes is 0', { limits: { bodyBytes: 0 } }],
     ['a `name`', { plugins: [{}] }],
   ])(

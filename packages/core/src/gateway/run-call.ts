@@ -6,7 +6,7 @@ import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
 import { boundedTransport, type Transport } from '../http/transport.ts'
@@ -15,6 +15,7 @@ import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route
 import { handlerOf } from '../operations/routes.ts'
 import { authenticate } from './authenticate.ts'
 import { checkRequiredHeader, readJsonBody } from './read-body.ts'
+import { notifyRejection } from './rejected-call.ts'
 import type { ConfigSnapshot } from './snapshot.ts'
 
 // The pipeline of every call, realtime sessions included, and the only place that settles one:
@@ -39,16 +40,18 @@ export function beginCall(
 ): GatewayCall {
   const { plugins, logger, limits } = snapshot.shared
   const record = createCallRecord(requestId, found.route.operation, codec.format)
-  const entry = running.add(inbound)
+  const entry = running.add(inbound, found.route.handle === undefined)
   inbound.watchClient?.(limits.clientStallMs, entry)
   // A stream holds this function until its last byte: it must hold neither the request nor the call.
   const end = (ending: CallEnding): void => {
     running.remove(entry)
-    // Calls without a model of which no plugin was notified are not settled: model lists, explanations, rejected tokens.
-    if (record.model !== '' || record.pluginsNotified === true) settle(record, ending, plugins, logger)
+    if (isSettled(record)) settle(record, ending, plugins, logger)
   }
   return new GatewayCall(snapshot, found, codec, inbound, record, transport, entry.signal, end)
 }
+
+/** Calls without a model of which no plugin was notified are not settled: model lists, explanations, rejected tokens. */
+const isSettled = ({ model, pluginsNotified }: CallRecord): boolean => model !== '' || pluginsNotified === true
 
 /**
  * Runs a call to its reply, and ends it unless it continues after the reply: the relay of a stream and a realtime session end their
@@ -70,7 +73,7 @@ export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Ha
     if (handle !== undefined || !continuesAfterReply(reply)) call.end({ status: reply.status, outcome: 'finished' })
     return reply
   } catch (cause) {
-    return failedReply(call, cause)
+    return failedReply(call, found, cause)
   }
 }
 
@@ -107,7 +110,7 @@ export function authenticateCall({
 }
 
 /** Ends a call that failed. */
-function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown): Reply {
+function failedReply({ shared, codec, inbound, record, end }: GatewayCall, found: RouteMatch, cause: unknown): Reply {
   const error =
     cause instanceof GatewayError
       ? cause
@@ -125,6 +128,7 @@ function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown
   )
     reply.headers['x-should-retry'] = 'false'
   end({ status: reply.status, outcome: kind === 'cancelled' ? 'aborted' : 'failed', error })
+  if (!isSettled(record)) notifyRejection(shared, record, found, inbound, reply, error)
   return reply
 }
 
@@ -137,11 +141,14 @@ export class ActiveCall implements WatchedCall {
   readonly signal: Canceller = createCanceller()
   /** Held with its signal: Node 20 does not abort the signal of a Request that was garbage-collected. */
   readonly inbound: Inbound
+  /** False: a request to a plugin's endpoint. */
+  readonly isCall: boolean
   prev: ActiveCall | undefined
   next: ActiveCall | undefined
 
-  constructor(inbound: Inbound) {
+  constructor(inbound: Inbound, isCall: boolean) {
     this.inbound = inbound
+    this.isCall = isCall
   }
 
   /** The client disconnected. */
@@ -167,8 +174,16 @@ export class ActiveCalls {
     return this.#last === undefined
   }
 
-  add(inbound: Inbound): ActiveCall {
-    const call = new ActiveCall(inbound)
+  /** Counts the calls, without requests to plugins' endpoints. Not counted as they come and go: that is rarely needed. */
+  count(): number {
+    let count = 0
+    for (let call = this.#last; call !== undefined; call = call.prev) if (call.isCall) count++
+    return count
+  }
+
+  /** @param isCall false for a request to a plugin's endpoint */
+  add(inbound: Inbound, isCall = true): ActiveCall {
+    const call = new ActiveCall(inbound, isCall)
     inbound.signal.addEventListener('abort', call)
     const last = this.#last
     if (last !== undefined) {
@@ -243,7 +258,7 @@ export class GatewayCall implements RoutedCall {
     const { route, params, inbound, shared } = this
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
-    const { modelPrefix } = wireCodecOf(route.format)
+    const { modelPrefix } = wireCodecs[route.format]
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
     return readJsonBody(inbound, validate, shared.limits, fromPath, passes, referenceSchemeOf(route))
   }

@@ -2,11 +2,11 @@ import type { GatewayContext } from '../calls/call.ts'
 import type { Authenticate, GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import { resolveLimits } from '../config/limits.ts'
-import type { Plugin } from '../config/plugin.ts'
+import { toLogger } from '../config/logger.ts'
+import type { CircuitChanged, CooldownStarted, Plugin } from '../config/plugin.ts'
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
-import { fetchTransport } from '../http/fetch-transport.ts'
-import { boundedTransport, type Transport } from '../http/transport.ts'
+import { boundedTransport, fetchTransport, type Transport } from '../http/transport.ts'
 import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
@@ -14,7 +14,7 @@ import { createMatcher, defaultErrorFormat, routes } from '../operations/routes.
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
 import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
-import { checkConfig, loggerOf } from './validate-config.ts'
+import { checkConfig } from './validate-config.ts'
 
 /** Everything derived from one configuration. `reconfigure` replaces it as a whole: a call ends under the snapshot it began with. */
 export interface ConfigSnapshot extends HandlerConfig {
@@ -31,14 +31,19 @@ export interface ConfigSnapshot extends HandlerConfig {
 /**
  * Creates the snapshot of a configuration.
  *
+ * @param notify receives changes of the upstreams' health. Called for as long as later snapshots keep that health
  * @param before the snapshot that is replaced. Health, overloads and the default store are taken over; it keeps serving its own calls
  * @throws TypeError for an invalid configuration, with what to write instead
  */
-export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): ConfigSnapshot {
+export function createSnapshot(
+  config: GatewayConfig,
+  notify: (notice: CircuitChanged | CooldownStarted) => void,
+  before?: ConfigSnapshot,
+): ConfigSnapshot {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
   const limits = resolveLimits(config.limits)
-  const logger = loggerOf(config.logger)
+  const logger = toLogger(config.logger)
   const ownStore = before?.defaultStore ?? memoryResponseStore()
   const { ttlMs = defaultTtlMs } = responses
   // Without authentication nothing is stored, unless the configuration names a store.
@@ -50,6 +55,7 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
       ttlMs,
       identity,
     )
+  const plugins = resolvePlugins(config)
   const references = resolveReferences(config.references)
   const shared: GatewayContext = {
     router: createRouter(config),
@@ -58,10 +64,12 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
       config.health,
       before && unchangedUpstreams(before.shared.health, before.config.upstreams, config.upstreams),
       logger,
+      notify,
     ),
     overloads: before?.shared.overloads ?? createOverloadMemory(),
     onLoss: config.onLoss ?? 'warn',
-    plugins: resolvePlugins(config),
+    plugins,
+    noticePlugins: plugins.filter(({ onNotice }) => onNotice !== undefined),
     limits,
     logger,
     openSpool: config.spool,
@@ -70,7 +78,7 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     claim:
       store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
-  const table = Object.freeze([...routes, ...pluginRoutes(shared.plugins)])
+  const table = Object.freeze([...routes, ...pluginRoutes(plugins)])
   const matchPath = createMatcher(table)
   return {
     config,
@@ -114,7 +122,7 @@ export function warnAboutMemoryStore({ usesDefaultStore, config, shared }: Confi
   if (!usesDefaultStore || logger === false || warned.has(logger)) return
   warned.add(logger)
   shared.logger.warn(
-    'modelgate: stored responses, and the record of which references belong to whom, are kept in the memory of this process and lost when it ends. Set responses.store to a store of your own, to memoryResponseStore() to accept this, or to false to store nothing.',
+    'modelgate: stored responses, and the owners of references, are kept in the memory of this process and lost when it ends. Set responses.store to your own store. To accept this, set it to memoryResponseStore(). To store nothing, set it to false.',
   )
 }
 
@@ -151,8 +159,8 @@ function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'pl
 const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
   plugins.flatMap(({ routes = [] }) =>
     routes.map(
-      ({ method, path, handle }) =>
-        ({ method, path, handle, operation: 'plugin', format: defaultErrorFormat }) as const,
+      ({ method, path, handle, whileDraining }) =>
+        ({ method, path, handle, whileDraining, operation: 'plugin', format: defaultErrorFormat }) as const,
     ),
   )
 

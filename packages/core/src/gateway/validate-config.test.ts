@@ -50,8 +50,8 @@ it('reports every problem of a configuration at once', () => {
   }
   expect(message).toContain('The configuration has 12 problems:\n- auth is required')
   for (const words of [
-    'upstreams.b is no upstream',
-    "models['x'] names the upstream 'c'",
+    'upstreams.b is not an upstream',
+    "models['x'] names the unknown upstream 'c'",
     "models['y'].modle is unknown",
     "models['y'].weight is -1",
     "models['z'] holds a value of type number",
@@ -67,7 +67,7 @@ it('reports every problem of a configuration at once', () => {
 
 it('throws a single problem without a list', () => {
   const config = { auth: 'none', upstreams: {}, models: {} } as const
-  expect(() => core.createGateway(config)).toThrow(/^upstreams is empty: name at least one[^\n]+$/)
+  expect(() => core.createGateway(config)).toThrow(/^upstreams is empty: add at least one[^\n]+$/)
 })
 
 it('logs a rejected credential of an upstream without a stray undefined', async () => {
@@ -87,7 +87,7 @@ it('logs a rejected credential of an upstream without a stray undefined', async 
     }),
   )
   expect(response.status).toBe(502)
-  expect(warn.mock.calls).toEqual([[expect.stringContaining("upstream 'up' refused the configured credentials")]])
+  expect(warn.mock.calls).toEqual([[expect.stringContaining("upstream 'up' rejected the configured credentials")]])
   await gateway.close()
 })
 
@@ -113,7 +113,7 @@ const features =
 
 describe('invalid models', () => {
   it.each([{}, undefined])('are rejected as empty: %j', (models) =>
-    expect(thrown(() => check(models))).toBe("models is empty: say what clients may ask for, as in { 'gpt-*': 'a' }"),
+    expect(thrown(() => check(models))).toBe("models is empty: add at least one model route, such as { 'gpt-*': 'a' }"),
   )
 
   it.each<[string, unknown, string]>([
@@ -121,33 +121,33 @@ describe('invalid models', () => {
     ['a number', 5, `models['m'] holds a value of type number: ${form}`],
     ['undefined in a list', ['a', undefined], `models['m'] holds a value of type undefined: ${form}`],
     ['a list in a list', [['a']], `models['m'] holds a value of type object: ${form}`],
-    ['an empty list', [], "models['m'] is an empty list: name an upstream"],
-    ['a plan without targets', { targets: [] }, "models['m'] is an empty list: name an upstream"],
+    ['an empty list', [], "models['m'] is an empty list: add an upstream"],
+    ['a plan without targets', { targets: [] }, "models['m'] is an empty list: add an upstream"],
     [
       'a plan whose targets are no list',
       { targets: 'a' },
-      "models['m'].targets is no list: write one of upstreams or targets",
+      "models['m'].targets is not a list: write a list of upstream names or targets",
     ],
-    ['an unknown upstream', 'c', "models['m'] names the upstream 'c', which is not among upstreams (a, b)"],
+    ['an unknown upstream', 'c', "models['m'] names the unknown upstream 'c'. Known upstreams: a, b"],
     [
       'the name of an inherited property',
       'toString',
-      "models['m'] names the upstream 'toString', which is not among upstreams (a, b)",
+      "models['m'] names the unknown upstream 'toString'. Known upstreams: a, b",
     ],
     [
       'an unknown upstream in a list',
       ['a', 'c'],
-      "models['m'][1] names the upstream 'c', which is not among upstreams (a, b)",
+      "models['m'][1] names the unknown upstream 'c'. Known upstreams: a, b",
     ],
     [
       'a target without an upstream',
       { model: 'x' },
-      "models['m'] names the upstream 'undefined', which is not among upstreams (a, b)",
+      "models['m'] names the unknown upstream 'undefined'. Known upstreams: a, b",
     ],
     [
       'a plan with a misspelled field',
       { targets: ['a'], strategie: 'order' },
-      "models['m'].strategie is unknown: there are targets, strategy, preferLossless, retry, hedgeMs",
+      "models['m'].strategie is unknown. Known fields: targets, strategy, preferLossless, retry, hedgeMs",
     ],
     [
       'an unknown strategy',
@@ -157,7 +157,7 @@ describe('invalid models', () => {
     ...(['order', 'fastest'] as const).map((strategy): [string, unknown, string] => [
       `weights with ${strategy}`,
       { targets: [{ upstream: 'a', weight: 2 }, 'b'], strategy },
-      `models['m'] has weights, which the strategy '${strategy}' does not look at: leave them out, or write 'weighted' or 'sticky'`,
+      `models['m'] has weights, which the strategy '${strategy}' ignores: leave them out, or write 'weighted' or 'sticky'`,
     ]),
     [
       'a preferLossless that is not a boolean',
@@ -168,12 +168,12 @@ describe('invalid models', () => {
     [
       'hedging with a single target',
       { targets: ['a'], hedgeMs: 50 },
-      "models['m'].hedgeMs: a second target is needed to be called beside the first",
+      "models['m'].hedgeMs requires at least two targets",
     ],
     [
       'invalid retry settings of a plan',
       { targets: ['a'], retry: { attempts: 0 } },
-      "models['m'].retry.attempts is 0: write a whole number from 1, the first call included",
+      "models['m'].retry.attempts is 0: write a whole number of at least 1; the first call counts",
     ],
   ])('are rejected: %s', (_, route, message) => expect(thrown(() => check({ m: route }))).toBe(message))
 })
@@ -182,7 +182,7 @@ describe('an invalid target', () => {
   it.each<[object, string]>([
     [
       { modell: 'x' },
-      '.modell is unknown: there are upstream, model, onLoss, priority, weight, when, defaults, overrides, limits',
+      '.modell is unknown. Known fields: upstream, model, onLoss, priority, weight, when, defaults, overrides, limits',
     ],
     [{ onLoss: 'throw' }, ".onLoss is 'throw': write 'ignore', 'warn' or 'reject'"],
     [{ weight: 0 }, '.weight is 0: write a number greater than 0'],
@@ -190,14 +190,14 @@ describe('an invalid target', () => {
     [{ weight: '2' }, '.weight is 2: write a number greater than 0'],
     [{ weight: Number.NaN }, '.weight is NaN: write a number greater than 0'],
     [{ weight: 1 / 0 }, '.weight is Infinity: write a number greater than 0'],
-    [{ priority: '1' }, '.priority is 1: write a number; the lowest comes first'],
-    [{ priority: 1 / 0 }, '.priority is Infinity: write a number; the lowest comes first'],
+    [{ priority: '1' }, '.priority is 1: write a number; targets with the lowest number are tried first'],
+    [{ priority: 1 / 0 }, '.priority is Infinity: write a number; targets with the lowest number are tried first'],
     [{ when: 'pictures' }, `.when is 'pictures': ${features}`],
     [{ when: ['images', 'pictures'] }, `.when is 'pictures': ${features}`],
     [{ when: [] }, `.when is '': ${features}`],
     [{ when: null }, `.when is 'null': ${features}`],
     [{ when: 5 }, `.when is '5': ${features}`],
-    [{ limits: { totalMS: 5 } }, '.limits.totalMS is unknown: there are connectMs, firstByteMs, idleMs, totalMs'],
+    [{ limits: { totalMS: 5 } }, '.limits.totalMS is unknown. Known fields: connectMs, firstByteMs, idleMs, totalMs'],
     ...(['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const).map((name): [object, string] => [
       { limits: { [name]: 0 } },
       `.limits.${name} is 0: write a number greater than 0`,
@@ -205,15 +205,12 @@ describe('an invalid target', () => {
     ...(['defaults', 'overrides'] as const).flatMap((field): [object, string][] => [
       ...[null, [], 'x', 5].map((wish): [object, string] => [
         { [field]: wish },
-        `.${field} is no object: write fields of the body, as in { temperature: 0.2 }`,
+        `.${field} is not an object: write fields of the request body, such as { temperature: 0.2 }`,
       ]),
-      [{ [field]: { model: 'x' } }, `.${field} holds 'model': write the model's name as the target's model`],
-      [
-        { [field]: { stream: true } },
-        `.${field} holds 'stream': whether an answer is streamed is for the client to say`,
-      ],
-      [{ [field]: { seed: 1n } }, `.${field} cannot be written as JSON`],
-      [{ [field]: cycle }, `.${field} cannot be written as JSON`],
+      [{ [field]: { model: 'x' } }, `.${field} holds 'model': set the model of the target instead`],
+      [{ [field]: { stream: true } }, `.${field} holds 'stream': the client decides whether to stream`],
+      [{ [field]: { seed: 1n } }, `.${field} cannot be serialized as JSON`],
+      [{ [field]: cycle }, `.${field} cannot be serialized as JSON`],
     ]),
   ])('is rejected: %o', (wrong, message) => {
     expect(thrown(() => check({ m: { upstream: 'a', ...wrong } }))).toBe(`models['m']${message}`)
@@ -221,9 +218,9 @@ describe('an invalid target', () => {
   })
 
   it.each([
-    ['m', '*-*', "models['m'].model is '*-*': it has more stars than 'm' has"],
-    ['m-*', '*-*', "models['m-*'].model is '*-*': it has more stars than 'm-*' has"],
-    ['*-*', '*/*/*', "models['*-*'].model is '*/*/*': it has more stars than '*-*' has"],
+    ['m', '*-*', "models['m'].model is '*-*': it has more '*' than 'm'"],
+    ['m-*', '*-*', "models['m-*'].model is '*-*': it has more '*' than 'm-*'"],
+    ['*-*', '*/*/*', "models['*-*'].model is '*/*/*': it has more '*' than '*-*'"],
   ])('is rejected because of too many stars: %s with the model %s', (name, model, message) =>
     expect(thrown(() => check({ [name]: { upstream: 'a', model } }))).toBe(message),
   )
@@ -254,10 +251,10 @@ describe('retry settings', () => {
     [true, 'retry is true: write an object, or false'],
     [null, 'retry is null: write an object, or false'],
     [3, 'retry is 3: write an object, or false'],
-    [{ attemps: 3 }, `retry.attemps is unknown: there are ${known}`],
+    [{ attemps: 3 }, `retry.attemps is unknown. Known fields: ${known}`],
     ...[0, 1.5, -1, Number.NaN, 1 / 0, '3'].map((attempts): [unknown, string] => [
       { attempts },
-      `retry.attempts is ${attempts}: write a whole number from 1, the first call included`,
+      `retry.attempts is ${attempts}: write a whole number of at least 1; the first call counts`,
     ]),
     ...['maxWaitMs', 'backoffMs', 'maxBackoffMs', 'budgetRatio', 'budgetFloor'].flatMap((name) =>
       [-1, Number.NaN, '5', null].map((value): [unknown, string] => [
@@ -277,14 +274,14 @@ describe('breaker settings', () => {
     [{ failures: 1, failureRate: 1, window: 1, restMs: 1 }, undefined],
     [true, 'breaker is true: write an object, or false'],
     [null, 'breaker is null: write an object, or false'],
-    [{ rest: 1 }, 'breaker.rest is unknown: there are failures, failureRate, window, restMs'],
+    [{ rest: 1 }, 'breaker.rest is unknown. Known fields: failures, failureRate, window, restMs'],
     ...['failures', 'failureRate', 'window', 'restMs'].flatMap((name) =>
       [0, -1, Number.NaN, '5'].map((value): [unknown, string] => [
         { [name]: value },
         `breaker.${name} is ${value}: write a number greater than 0`,
       ]),
     ),
-    [{ failureRate: 50 }, 'breaker.failureRate is 50: write a share, from 0 to 1'],
+    [{ failureRate: 50 }, 'breaker.failureRate is 50: write a number from 0 to 1'],
     [{ window: 1.5 }, 'breaker.window is 1.5: write a whole number of calls'],
     [{ window: 1 / 0 }, 'breaker.window is Infinity: write a whole number of calls'],
   ])('%o report the problem %j', (breaker, message) =>

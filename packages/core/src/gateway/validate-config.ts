@@ -1,16 +1,6 @@
-import { runSilently } from '../base/async.ts'
-import { isObject } from '../base/json/object.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { isObject, type JsonObject } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
-import type {
-  BreakerConfig,
-  GatewayConfig,
-  Logger,
-  ModelRoute,
-  RetryConfig,
-  RoutePlan,
-  Target,
-} from '../config/config.ts'
+import type { BreakerConfig, GatewayConfig, ModelRoute, RetryConfig, RoutePlan, Target } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { defaultLimits, type Limits } from '../config/limits.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
@@ -51,12 +41,12 @@ export function checkConfig(config: GatewayConfig): void {
 
 function checkAuth({ auth }: GatewayConfig, report: ReportProblem): void {
   if (auth !== 'none' && typeof auth !== 'function')
-    report("auth is required: give a function (credential) => identity | null, or the word 'none' to let every call in")
+    report("auth is required: set a function (credential) => identity | null, or 'none' to accept every call")
 }
 
 function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): void {
   const names = Object.keys(upstreams ?? {})
-  if (names.length === 0) report('upstreams is empty: name at least one, as in { openai: openai({ apiKey }) }')
+  if (names.length === 0) report('upstreams is empty: add at least one, such as { openai: openai({ apiKey }) }')
   for (const name of names) {
     const problems = upstreams[name]?.problems ?? []
     for (const problem of problems) report(`upstreams.${name}.${problem}`)
@@ -65,7 +55,7 @@ function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): vo
     const offers = formats.length + Object.keys(upstreams[name]?.operations ?? {}).length
     if (offers === 0 || !formats.every(hasCodec))
       report(
-        `upstreams.${name} is no upstream: make it with openai(), anthropic(), gemini(), openaiCompatible() or another of the kind`,
+        `upstreams.${name} is not an upstream: create it with openai(), anthropic(), gemini(), openaiCompatible() or another provider factory`,
       )
     for (const format of Object.keys(upstreams[name]?.countTokens ?? {}) as Format[])
       if (!countedFormats.has(format))
@@ -78,30 +68,30 @@ function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): vo
 function checkListedModels({ listedModels, models }: GatewayConfig, report: ReportProblem): void {
   if (listedModels === undefined) return
   if (!Array.isArray(listedModels)) {
-    report("listedModels is no list: write names of models, as in ['gpt-5', 'gpt-5-mini']")
+    report("listedModels is not a list: write model names, such as ['gpt-5', 'gpt-5-mini']")
     return
   }
   for (const name of listedModels as readonly unknown[])
     if (typeof name !== 'string' || name === '' || name.includes('*'))
-      report(`listedModels holds ${JSON.stringify(name)}: write the name of a model, without a star`)
+      report(`listedModels holds ${JSON.stringify(name)}: write a model name without '*'`)
     else if (!matchesModel(name, Object.keys(models ?? {})))
-      report(`listedModels holds '${name}', which no route of models matches: add a route for it, or leave it out`)
+      report(`listedModels holds '${name}', which matches no model route: add a route for it, or leave it out`)
 }
 
 function checkOptions(config: GatewayConfig, report: ReportProblem): void {
   const { health, explain, tokenizer, basePath, spool, media, fetch, transport } = config
   if (health !== undefined && (typeof health.read !== 'function' || typeof health.write !== 'function'))
-    report('health is no HealthState: give an object with read(id) and write(id, rest)')
+    report('health is not a HealthState: set an object with read(id) and write(id, cooldown)')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
     report('explain is neither a boolean nor a function (identity) => boolean')
   if (spool !== undefined && typeof spool !== 'function')
-    report('spool is not a function () => Spool: give one such as fileSpool of @modelgate/node')
+    report('spool is not a function () => Spool: set one such as fileSpool of @modelgate/node')
   if (transport !== undefined && typeof transport !== 'function')
-    report('transport is not a function: give one such as undiciTransport() of @modelgate/node')
+    report('transport is not a function: set one such as undiciTransport() of @modelgate/node')
   if (transport !== undefined && fetch !== undefined) report('fetch and transport are both set: set only one of them')
   if (tokenizer !== undefined && typeof tokenizer !== 'function') report('tokenizer is not a function (text) => number')
   if (media !== undefined && (typeof media.allows !== 'function' || typeof media.fetch !== 'function'))
-    report('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
+    report('media is not a MediaPolicy: create one with mediaFetcher({ hosts: [...] })')
   for (const [name, most] of [
     ['maxCount', Number.MAX_SAFE_INTEGER],
     ['maxTotalBytes', maxMediaBytes],
@@ -111,29 +101,17 @@ function checkOptions(config: GatewayConfig, report: ReportProblem): void {
       report(`media.${name} is ${String(value)}: write a number from 1 to ${most}`)
   }
   if (basePath !== undefined && !(basePath.startsWith('/') && !basePath.endsWith('/')))
-    report(`basePath is '${basePath}': start it with a slash and end it without one, as in '/ai'`)
+    report(`basePath is '${basePath}': it must start with '/' and not end with one, as in '/ai'`)
 }
 
 function checkLimits(limits: Limits = {}, report: ReportProblem): void {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(defaultLimits, name))
-      report(`limits.${name} is unknown: the limits are ${Object.keys(defaultLimits).join(', ')}`)
+      report(`limits.${name} is unknown. Known limits: ${Object.keys(defaultLimits).join(', ')}`)
     else if (value !== undefined && !(typeof value === 'number' && value > 0))
       report(`limits.${name} is ${String(value)}: write a number greater than 0`)
   }
 }
-
-const silent: Logger = { warn() {}, error() {} }
-export const loggerOf = (logger: Logger | false | undefined): Logger =>
-  logger === false ? silent : careful(logger ?? console)
-
-/** A logger that throws or rejects must not fail a call, and there is nowhere left to log it. */
-const careful = (logger: Logger): Logger => ({
-  warn: (message, details) =>
-    runSilently(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
-  error: (message, details) =>
-    runSilently(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
-})
 
 /** Reports one problem of a configuration, with what to write instead. */
 export type ReportProblem = (message: string) => void
@@ -195,12 +173,12 @@ export function checkModels(
 ): void {
   const names = Object.keys(upstreams)
   if (Object.keys(models ?? {}).length === 0)
-    report(`models is empty: say what clients may ask for, as in { 'gpt-*': '${names[0]}' }`)
+    report(`models is empty: add at least one model route, such as { 'gpt-*': '${names[0]}' }`)
   for (const [model, route] of Object.entries(models ?? {})) {
     const where = `models['${model}']`
     if (!hasShape(route, where, report)) continue
     const targets = routeTargets(route)
-    if (targets.length === 0) report(`${where} is an empty list: name an upstream`)
+    if (targets.length === 0) report(`${where} is an empty list: add an upstream`)
     checkPlan(route, targets, where, report)
     for (const [at, target] of targets.entries())
       checkTarget(target, targets.length > 1 ? `${where}[${at}]` : where, model, { upstreams, names, report })
@@ -211,7 +189,7 @@ export function checkModels(
 function hasShape(route: unknown, where: string, report: ReportProblem): route is ModelRoute {
   const list = isObject(route) && 'targets' in route ? route.targets : Array.isArray(route) ? route : [route]
   if (!Array.isArray(list)) {
-    report(`${where}.targets is no list: write one of upstreams or targets`)
+    report(`${where}.targets is not a list: write a list of upstream names or targets`)
     return false
   }
   if (list.every((target) => typeof target === 'string' || isObject(target))) return true
@@ -231,13 +209,12 @@ function checkPlan(route: ModelRoute, targets: readonly Target[], where: string,
     report(`${where}.strategy is '${String(plan.strategy)}': write one of ${strategies.join(', ')}`)
   if (weighted && (plan.strategy === 'order' || plan.strategy === 'fastest'))
     report(
-      `${where} has weights, which the strategy '${plan.strategy}' does not look at: leave them out, or write 'weighted' or 'sticky'`,
+      `${where} has weights, which the strategy '${plan.strategy}' ignores: leave them out, or write 'weighted' or 'sticky'`,
     )
   if (plan.preferLossless !== undefined && typeof plan.preferLossless !== 'boolean')
     report(`${where}.preferLossless is ${String(plan.preferLossless)}: write true or false`)
   positive(plan.hedgeMs, `${where}.hedgeMs`, report, Number.MAX_VALUE)
-  if (plan.hedgeMs !== undefined && targets.length < 2)
-    report(`${where}.hedgeMs: a second target is needed to be called beside the first`)
+  if (plan.hedgeMs !== undefined && targets.length < 2) report(`${where}.hedgeMs requires at least two targets`)
   checkRetry(plan.retry, `${where}.retry`, report)
 }
 
@@ -257,12 +234,12 @@ function checkTarget(
 ): void {
   const { upstream, onLoss, weight, priority, when, limits } = target
   if (!Object.hasOwn(upstreams, upstream))
-    report(`${where} names the upstream '${upstream}', which is not among upstreams (${names.join(', ')})`)
+    report(`${where} names the unknown upstream '${upstream}'. Known upstreams: ${names.join(', ')}`)
   known(target, targetFields, where, report)
   checkPolicy(onLoss, `${where}.onLoss`, report)
   positive(weight, `${where}.weight`, report, Number.MAX_VALUE)
   if (priority !== undefined && !Number.isFinite(priority))
-    report(`${where}.priority is ${String(priority)}: write a number; the lowest comes first`)
+    report(`${where}.priority is ${String(priority)}: write a number; targets with the lowest number are tried first`)
   if (when !== undefined && typeof when !== 'function')
     for (const feature of Array.isArray(when) && when.length > 0 ? when : [when])
       if (!features.includes(feature))
@@ -272,20 +249,20 @@ function checkTarget(
   for (const field of ['defaults', 'overrides'] as const) {
     const wish = target[field]
     if (wish !== undefined && (typeof wish !== 'object' || wish === null || Array.isArray(wish)))
-      report(`${where}.${field} is no object: write fields of the body, as in { temperature: 0.2 }`)
+      report(`${where}.${field} is not an object: write fields of the request body, such as { temperature: 0.2 }`)
     else if (wish !== undefined) checkOverrides(wish, `${where}.${field}`, report)
   }
   known(limits ?? {}, limitFields, `${where}.limits`, report)
   for (const field of limitFields) positive(limits?.[field], `${where}.limits.${field}`, report)
   const stars = (name: string): number => name.split('*').length - 1
   if (target.model !== undefined && stars(target.model) > Math.max(1, stars(model)))
-    report(`${where}.model is '${target.model}': it has more stars than '${model}' has`)
+    report(`${where}.model is '${target.model}': it has more '*' than '${model}'`)
 }
 
 /** What a body must not be made to say behind the gateway's back. */
 const reservedFields: Readonly<Record<string, string>> = {
-  model: "write the model's name as the target's model",
-  stream: 'whether an answer is streamed is for the client to say',
+  model: 'set the model of the target instead',
+  stream: 'the client decides whether to stream',
 }
 
 function checkOverrides(wish: JsonObject, where: string, report: ReportProblem): void {
@@ -294,7 +271,7 @@ function checkOverrides(wish: JsonObject, where: string, report: ReportProblem):
   try {
     JSON.stringify(wish)
   } catch {
-    report(`${where} cannot be written as JSON`)
+    report(`${where} cannot be serialized as JSON`)
   }
 }
 
@@ -307,7 +284,7 @@ export function checkRetry(retry: RetryConfig | false | undefined, where: string
   known(retry, Object.keys(defaultRetry), where, report)
   const { attempts, budgetRatio, budgetFloor, ...times } = retry
   if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1))
-    report(`${where}.attempts is ${String(attempts)}: write a whole number from 1, the first call included`)
+    report(`${where}.attempts is ${String(attempts)}: write a whole number of at least 1; the first call counts`)
   notNegative(budgetRatio, `${where}.budgetRatio`, report)
   notNegative(budgetFloor, `${where}.budgetFloor`, report)
   for (const [name, ms] of Object.entries(times))
@@ -325,7 +302,7 @@ export function checkBreaker(breaker: BreakerConfig | false | undefined, report:
     if (Object.hasOwn(defaultBreaker, name)) positive(value, `breaker.${name}`, report)
   const { failureRate, window } = breaker
   if (typeof failureRate === 'number' && failureRate > 1)
-    report(`breaker.failureRate is ${failureRate}: write a share, from 0 to 1`)
+    report(`breaker.failureRate is ${failureRate}: write a number from 0 to 1`)
   if (typeof window === 'number' && window > 0 && !Number.isInteger(window))
     report(`breaker.window is ${window}: write a whole number of calls`)
 }
@@ -338,7 +315,7 @@ export function checkPolicy(value: unknown, where: string, report: ReportProblem
 /** A misspelled setting would silently be none. */
 function known(given: object, names: readonly string[], where: string, report: ReportProblem): void {
   for (const name of Object.keys(given))
-    if (!names.includes(name)) report(`${where}.${name} is unknown: there are ${names.join(', ')}`)
+    if (!names.includes(name)) report(`${where}.${name} is unknown. Known fields: ${names.join(', ')}`)
 }
 
 function positive(value: unknown, where: string, report: ReportProblem, most = Number.POSITIVE_INFINITY): void {

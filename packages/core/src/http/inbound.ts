@@ -85,7 +85,7 @@ export interface CutBody extends AsyncIterable<Uint8Array> {
   onCut: ((error: unknown) => void) | undefined
 }
 
-/** Whether a name and a value can be sent as a header. An invalid header would fail the call like an error of the other side. */
+/** Returns whether a name and a value can be sent as a header. An invalid header would fail the call like an error of the other side. */
 export const isValidHeader = ([name, value]: readonly [string, unknown]): boolean =>
   /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
 

@@ -94,7 +94,10 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     }
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
-    throw hostLimitError(cause) ?? new GatewayError('cancelled', 'The request body broke off.', { cause })
+    throw (
+      hostLimitError(cause) ??
+      new GatewayError('cancelled', 'The connection closed before the request body was complete.', { cause })
+    )
   } finally {
     clearInterval(pace)
     signal.removeEventListener('abort', stop)
@@ -102,7 +105,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   }
 }
 
-/** Whether a complete body can end with these bytes: JSON objects end with `}`, uploads with `--`. */
+/** Returns whether a complete body can end with these bytes: JSON objects end with `}`, uploads with `--`. */
 function endsLikeWholeBody(bytes: Uint8Array): boolean {
   let end = bytes.length
   while (end > 0 && (bytes[end - 1] as number) <= 32) end--

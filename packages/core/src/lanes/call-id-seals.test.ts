@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolCallPart, Turn } from '../formats/ir.ts'
-import { sealInId, unsealCallIds } from './call-id-seals.ts'
+import { sealInId, unsealCallId } from './call-id-seals.ts'
 
 const call: ToolCallPart = { type: 'tool-call', id: 'call_AbCdEfGhIjKlMnOpQrStUv', name: 'f', input: '{}' }
 const sealed = (data: string, issuer: 'gemini' | 'chat' = 'gemini'): ToolCallPart => ({
@@ -17,7 +17,8 @@ describe('a seal in a call id', () => {
       { role: 'assistant', parts: [{ ...part }] },
       { role: 'user', parts: [{ type: 'tool-result', callId: part.id, parts: [] }] },
     ]
-    unsealCallIds(turns)
+    for (const { parts } of turns)
+      for (const sent of parts) if (sent.type === 'tool-call' || sent.type === 'tool-result') unsealCallId(sent)
     const [made, result] = turns.flatMap(({ parts }) => parts)
     if (made?.type !== 'tool-call' || result?.type !== 'tool-result') throw new Error('The parts are others')
     expect(made.seal).toEqual({ issuer: 'gemini', data })
@@ -43,7 +44,7 @@ describe('a seal in a call id', () => {
       { ...call, id: 'mgs1.' },
       { ...call, id: 'mgs1.gemini.c2ln' },
     ]
-    unsealCallIds([{ role: 'assistant', parts }])
+    for (const part of parts) unsealCallId(part)
     expect(parts.map(({ id }) => id)).toEqual(['mgs1.', 'mgs1.gemini.c2ln'])
   })
 })

@@ -1,5 +1,5 @@
 import type { Format } from '../base/names.ts'
-import type { ModelResponse, ToolCallPart, Turn } from '../formats/ir.ts'
+import type { ModelResponse, ToolCallPart, ToolResultPart } from '../formats/ir.ts'
 import { sealPrefix, writeSeal } from '../formats/shared/seals.ts'
 
 /**
@@ -38,16 +38,15 @@ export function sealCallIds(response: ModelResponse, format: Format): ModelRespo
   return { ...response, choices }
 }
 
-/** Removes the seals from the ids of calls and results, and restores them. */
-export function unsealCallIds(turns: readonly Turn[]): void {
-  for (const { parts } of turns)
-    for (const part of parts)
-      if (part.type === 'tool-call' && part.id.startsWith(sealPrefix)) {
-        const found = sealedId.exec(part.id)
-        if (found === null) continue
-        const [, issuer = '', data = '', id = ''] = found
-        part.id = id
-        part.seal ??= { issuer: issuer as Format, data }
-      } else if (part.type === 'tool-result' && part.callId.startsWith(sealPrefix))
-        part.callId = sealedId.exec(part.callId)?.[3] ?? part.callId
+/** Removes the seal from the id of a call or result, and restores it. */
+export function unsealCallId(part: ToolCallPart | ToolResultPart): void {
+  if (part.type === 'tool-result') {
+    if (part.callId.startsWith(sealPrefix)) part.callId = sealedId.exec(part.callId)?.[3] ?? part.callId
+    return
+  }
+  const found = part.id.startsWith(sealPrefix) ? sealedId.exec(part.id) : null
+  if (found === null) return
+  const [, issuer = '', data = '', id = ''] = found
+  part.id = id
+  part.seal ??= { issuer: issuer as Format, data }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
 import { codecs } from '../formats/codecs.ts'
 import { openai } from '../upstreams/openai.ts'
@@ -21,7 +21,7 @@ function laneOf(client: Format, upstream: Format, stream = false) {
   return translateLane({
     client: theirs,
     upstream: ours,
-    request: { value, text, bytes: new TextEncoder().encode(text), members: [] },
+    request: { value, fields: value, text, bytes: new TextEncoder().encode(text), members: [] },
     target: { model: 'm', quirks: {} },
     newId: (prefix) => `${prefix}1`,
     now: () => 1,
@@ -124,7 +124,7 @@ test.each<[Format, string, boolean]>([
     expect(report.losses.some(({ path, side }) => path === '/service_tier' && side === 'answer')).toBe(reported)
 })
 
-describe('an event that nests too deep', () => {
+describe('an event that is nested too deep', () => {
   const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`
   const started =
     'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[]}}\n\n'
@@ -134,7 +134,7 @@ describe('an event that nests too deep', () => {
     (client) => {
       const stream = laneOf(client, 'messages', true).openStream()
       stream.push(bytes(started))
-      expect(() => stream.push(bytes(ending))).toThrow('nests too deep')
+      expect(() => stream.push(bytes(ending))).toThrow('nested too deep')
       expect(stream.state.ended).toBe(false)
     },
   )
@@ -143,7 +143,7 @@ describe('an event that nests too deep', () => {
     const stream = laneOf('messages', 'gemini', true).openStream()
     stream.push(bytes('data: {"candidates":[{"content":{"parts":[{"text":"one"}],"role":"model"}}]}\n\n'))
     const event = `data: {"candidates":[],"x":${'{"a":'.repeat(100_000)}{}${'}'.repeat(100_000)}}\n\n`
-    expect(() => stream.push(bytes(event))).toThrow('nests too deep')
+    expect(() => stream.push(bytes(event))).toThrow('nested too deep')
     const parse = vi.spyOn(JSON, 'parse')
     expect(stream.estimatedTokens?.()).toBe(1)
     expect(parse.mock.calls.some(([text]) => text.length > 1000)).toBe(false)

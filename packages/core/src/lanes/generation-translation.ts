@@ -1,29 +1,27 @@
 import { createOutputEstimator } from '../accounting/estimate-output.ts'
 import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
-import { plainNumbers, stringifyExact } from '../base/json/exact-number.ts'
-import { nestsDeeper } from '../base/json/scan.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { type JsonObject, nestsDeeper, stringifyExact } from '../base/json/json.ts'
+import { plainNumbers } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
 import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
-import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
+import { createReport, lossHeader } from '../formats/loss-report.ts'
 import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { translateParam } from '../formats/shared/pointers.ts'
-import { boundFrame, reportUsage } from '../formats/shared/response-losses.ts'
+import { isDefaultValue, translateParam } from '../formats/shared/pointers.ts'
+import { boundFrame, reportUsage, responseReport } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
-import { createSseDecoder } from '../http/sse/decode.ts'
-import { encodeAllSse, encodeText, type SseEvent } from '../http/sse/event.ts'
+import { createSseDecoder, encodeAllSse, encodeText, type SseEvent } from '../http/sse/sse.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { toClientError } from '../upstreams/upstream-error.ts'
-import { sealCallIds, sealInId, unsealCallIds } from './call-id-seals.ts'
+import { sealCallIds, sealInId, unsealCallId } from './call-id-seals.ts'
 import type { RequestEdit } from './inline-media.ts'
 import {
   type Generation,
@@ -80,9 +78,13 @@ export function translate(
 }
 
 const noChat = (): GatewayError =>
-  new GatewayError('invalid_request', 'The model asked for does not chat: its upstream offers other operations only.', {
-    param: 'model',
-  })
+  new GatewayError(
+    'invalid_request',
+    'The requested model does not support chat: its upstream offers only other operations.',
+    {
+      param: 'model',
+    },
+  )
 
 /** One fatal loss outweighs a restricted format, which outweighs any number of warnings. Notes weigh nothing. */
 function weightOf({ report, restricted }: Lane): number {
@@ -99,11 +101,12 @@ function laneTo(
   policy: OnLoss,
   edit?: RequestEdit,
 ): Lane {
+  const { modelRules } = upstream
   return translateLane({
     client,
     upstream: upstreamCodec,
     request,
-    target: { model, quirks: upstream.quirks, modelRule: findModelRule(upstream.modelRules, model) },
+    target: { model, quirks: upstream.quirks, modelRule: modelRules && findModelRule(modelRules, model) },
     newId,
     now: () => Math.floor(Date.now() / 1000),
     maxEventChars: limits.answerBytes,
@@ -167,7 +170,7 @@ export interface GenerationTranslation {
 export function translateLane(translation: GenerationTranslation): Lane {
   const { client, request, redactor } = translation
   const value = exactValue(request)
-  const report = createReport(value, client.defaults)
+  const report = createReport(value, (path) => isDefaultValue(path, value, client.defaults))
   return translationLane(new FormatTranslation(translation, report), value, report, redactor)
 }
 
@@ -196,7 +199,7 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
   decodeRequest(body: JsonObject): ModelRequest {
     const { client, edit } = this.#options
     const model = client.decodeRequest(body, this.#context)
-    unsealCallIds(model.turns)
+    unsealCallIds(model)
     edit?.(model)
     // Encoders name a lost field by its place in the client's body: the format's own table, and the decoder's additions.
     model.at = placesOf(model, client)
@@ -207,11 +210,13 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
     const { client, upstream, target } = this.#options
     // A request in the upstream's own format is between its client and the provider.
     const rule = client.format === upstream.format ? undefined : target.modelRule
-    const accepted = hasChanges(request) ? upstream.acceptedChanges?.(target) : undefined
-    const fitted = fitToModel(request, rule, upstream.format, this.#report, accepted)
-    const body = upstream.encodeRequest(fitted.request, this.#context)
-    const flags = client !== upstream && hasChanges(request) ? upstream.requestFlags?.(body) : undefined
-    return { body, flags, restricted: fitted.restricted }
+    // A client whose format has no changes cannot have written any.
+    const changes = client.acceptedChanges !== undefined && hasChanges(request)
+    const accepted = changes ? upstream.acceptedChanges?.(target) : undefined
+    const fitted = rule === undefined ? undefined : fitToModel(request, rule, upstream.format, this.#report, accepted)
+    const body = upstream.encodeRequest(fitted?.request ?? request, this.#context)
+    const flags = client !== upstream && changes ? upstream.requestFlags?.(body) : undefined
+    return { body, flags, restricted: fitted?.restricted }
   }
 
   openContext(request: ModelRequest): ResponseContext {
@@ -245,6 +250,12 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
     const { client, upstream } = this.#options
     return client === upstream ? param : translateParam(param, upstream.fieldPointers, client.fieldPointers, at)
   }
+}
+
+/** Restores the seals that earlier responses put into the ids of calls. */
+export function unsealCallIds({ turns }: ModelRequest): void {
+  for (const { parts } of turns)
+    for (const part of parts) if (part.type === 'tool-call' || part.type === 'tool-result') unsealCallId(part)
 }
 
 /** Creates what the codecs need for a response. */
@@ -289,9 +300,9 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
   const sentLosses = report.losses.length
   const reportsLateLosses = translation.reportsLateLosses && client.refusesComments !== true
   let ready = ''
-  /** Whether the last chunk ended within a line. */
+  /** True if the last chunk ended within a line. */
   let midLine = false
-  /** Whether the current events may hold a secret of the upstream. */
+  /** True if the current events may hold a secret of the upstream. */
   let mayHoldSecrets = true
 
   const recordEvent = (event: ModelEvent): void => {

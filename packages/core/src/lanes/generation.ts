@@ -2,8 +2,8 @@ import { lazy } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { TargetTraits } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
-import { hasSealPrefix } from '../formats/shared/seals.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
+import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
@@ -63,11 +63,19 @@ export class GenerationWriter implements RequestWriter {
   }
 }
 
+/**
+ * Returns whether the text of a body contains the prefix of a seal of another format. Such a body must not pass unchanged. The search
+ * first looks for the ends of the prefixes, which begin with rare characters: this takes a tenth of the time.
+ */
+export const hasSealPrefix = (text: string): boolean =>
+  (text.includes(sealPrefix.slice(-2)) && text.includes(`"${sealPrefix}`)) ||
+  (text.includes(sealPrefixBase64.slice(-4)) && text.includes(`"${sealPrefixBase64}`))
+
 /** Adds the endpoint of the lane's format at the target's upstream. */
 export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarget, stream: boolean): TargetRequest {
   const format = lane.upstreamFormat
-  if (format === undefined) throw new TypeError('A lane of generation has a format')
-  const codec = wireCodecOf(format)
+  if (format === undefined) throw new TypeError('A generation lane requires a format')
+  const codec = wireCodecs[format]
   const hosting = upstream.hosting?.[format]
   const ends = hosting?.modelInPath ?? codec.modelInPath
   const url = callUrl(upstream, upstream.formats[format] as string, stream ? ends?.stream : ends?.whole, model)
@@ -81,7 +89,7 @@ function checkStoredState({ onlyUpstream, unknown, notOwned }: StoredState, targ
   if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream)
     throw new GatewayError(
       'invalid_request',
-      'The earlier response is kept by another upstream than the one of this model.',
+      'The previous response is stored at another upstream than that of this model.',
       { param: 'previous_response_id', code: 'previous_response_not_found' },
     )
   const refused = isOwn ? notOwned : unknown

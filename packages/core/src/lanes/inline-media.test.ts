@@ -19,7 +19,8 @@ function policy(options: Partial<MediaPolicy> = {}): { media: MediaPolicy; fetch
     allows: ({ hostname }) => hostname === 'images.test',
     async fetch(url) {
       fetched.push(url.href)
-      if (url.pathname.includes('gone')) throw new GatewayError('invalid_request', 'its host answered 404')
+      if (url.pathname.includes('gone'))
+        throw new GatewayError('invalid_request', 'the host of the URL returned status 404')
       if (url.pathname.includes('broken')) throw new Error('connect ECONNREFUSED 10.0.0.7:443')
       return { bytes: png, mediaType: url.pathname.endsWith('.pdf') ? 'application/pdf' : 'image/png' }
     },
@@ -52,7 +53,7 @@ describe('media referenced by URL', () => {
       path: '/messages/0/content/0',
       kind: 'moved',
       severity: 'note',
-      detail: 'it was fetched, and sent as data',
+      detail: 'the file was fetched and sent as data',
     })
   })
 
@@ -128,8 +129,8 @@ describe('media referenced by URL', () => {
         input: [{ role: 'user', content: [{ type: 'input_file', file_url: `https://images.test/${file}` }] }],
       })
     for (const [file, reason] of [
-      ['gone.pdf', 'its host answered 404'],
-      ['broken.pdf', 'it could not be fetched'],
+      ['gone.pdf', 'the host of the URL returned status 404'],
+      ['broken.pdf', 'the file could not be fetched'],
     ] as const) {
       const answer = await ask(file)
       const { error } = (await answer.json()) as { error: { message: string; param: string } }
@@ -150,7 +151,7 @@ describe('media referenced by URL', () => {
       ...userMessage(...[1, 2, 3].map((number) => image(`https://images.test/${number}.png`))),
     })
     expect(answer.status).toBe(400)
-    expect(await answer.text()).toContain('3 files by URL')
+    expect(await answer.text()).toContain('3 file URLs')
     expect(fetched).toEqual([])
   })
 
@@ -160,7 +161,7 @@ describe('media referenced by URL', () => {
     const images = Array.from({ length: 12 }, (_, number) => image(`https://images.test/${number}.png`))
     const answer = await chat({ model: 'gemini-x', ...userMessage(...images) })
     expect(answer.status).toBe(400)
-    expect(await answer.text()).toContain('larger than 12 bytes together')
+    expect(await answer.text()).toContain('exceed 12 bytes in total')
     expect(fetched).toHaveLength(4)
   })
 
@@ -175,7 +176,7 @@ describe('media referenced by URL', () => {
       const answer = await chat({ model: 'gemini-x', ...same(21) })
       const { error } = (await answer.json()) as { error: { message: string; param: string } }
       expect([answer.status, error.param]).toEqual([400, 'messages.0.content.20'])
-      expect(error.message).toContain('21 files by URL')
+      expect(error.message).toContain('21 file URLs')
       expect([seen.length, fetched.length]).toEqual([1, 1])
     })
 
@@ -186,7 +187,7 @@ describe('media referenced by URL', () => {
       const answer = await chat({ model: 'gemini-x', ...same(6) })
       const { error } = (await answer.json()) as { error: { message: string; param: string } }
       expect([answer.status, error.param]).toEqual([400, 'messages.0.content.0'])
-      expect(error.message).toContain('larger than 20 bytes together')
+      expect(error.message).toContain('exceed 20 bytes in total')
       expect([seen.length, fetched.length]).toEqual([1, 2])
     })
 
@@ -211,7 +212,7 @@ describe('media referenced by URL', () => {
         ],
       })
       expect(answer.status).toBe(400)
-      expect(await answer.text()).toContain('larger than 8 bytes together')
+      expect(await answer.text()).toContain('exceed 8 bytes in total')
     })
 
     test('count separately for each target of a plan but are fetched once for all targets', async () => {

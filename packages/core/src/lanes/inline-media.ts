@@ -58,7 +58,7 @@ export async function translateWithMedia(
     const one = found.get(source.url)
     if (one === undefined) continue
     if ('failure' in one) reportFailure(one.failure, at, fatal.get(at), lane)
-    else lane.report.add(loss(at, 'it was fetched, and sent as data', 'moved', 'note'))
+    else lane.report.add(loss(at, 'the file was fetched and sent as data', 'moved', 'note'))
   }
   return lane
 }
@@ -128,7 +128,7 @@ async function fetchAll(
   if (parts.length > maxCount)
     throw tooMuch(
       parts[maxCount],
-      `The request names ${parts.length} files by URL that would have to be fetched and sent as data; at most ${maxCount} are.`,
+      `The request contains ${parts.length} file URLs that must be fetched and sent as data; at most ${maxCount} are allowed.`,
     )
   const known = fetched.get(request) ?? new Map<string, Promise<FetchResult>>()
   fetched.set(request, known)
@@ -156,7 +156,7 @@ async function fetchAll(
     if (largest !== undefined)
       throw tooMuch(
         largest,
-        `The files that the request names by URL are larger than ${maxTotalBytes} bytes together; a file counts for each part that names it.`,
+        `The files that the request names by URL exceed ${maxTotalBytes} bytes in total; a file counts once for each part that names it.`,
       )
   }
   return found
@@ -198,7 +198,9 @@ async function fetchMedia(url: string, { policy, signal, logger, limits }: Media
     canceller.abort()
     if (cause instanceof CallbackError) logOncePerMinute(logger, 'modelgate: media.fetch failed', cause)
     const failure =
-      cause instanceof GatewayError ? cause : new GatewayError('invalid_request', 'it could not be fetched', { cause })
+      cause instanceof GatewayError
+        ? cause
+        : new GatewayError('invalid_request', 'the file could not be fetched', { cause })
     return { failure }
   } finally {
     signal.removeEventListener('abort', stop)
@@ -214,15 +216,19 @@ const isFetched = (value: unknown): value is FetchedMedia =>
 /** Reports a failed fetch. Rejects the request if the part would be lost: a question without its image is another question. */
 function reportFailure({ message, cause }: GatewayError, at: string, fatal: Loss | undefined, { report }: Lane): void {
   if (fatal === undefined) {
-    report.add(loss(at, `it was to be sent as data, but ${message}`))
+    report.add(loss(at, `the file could not be sent as data: ${message}`))
     return
   }
   const param = paramOf(at)
-  throw new GatewayError('invalid_request', `${param}: ${fatal.detail}, and as data neither: ${message}.`, {
-    param,
-    code: 'unsupported_parameter',
-    cause,
-  })
+  throw new GatewayError(
+    'invalid_request',
+    `${param}: ${fatal.detail}, and it could not be sent as data: ${message}.`,
+    {
+      param,
+      code: 'unsupported_parameter',
+      cause,
+    },
+  )
 }
 
 /**
@@ -238,13 +244,13 @@ async function allowedUrls(
     if (decideNow(answer, logger, 'media.allows')) allowed.add(text)
   }
   const failed = (error: unknown): void =>
-    logOncePerMinute(logger, 'modelgate: media.allows failed; what it was asked about is not fetched', error)
+    logOncePerMinute(logger, 'modelgate: media.allows failed; the URL is not fetched', error)
   const pending: Promise<unknown>[] = []
   for (const text of new Set(texts)) {
     if (!/^https?:/i.test(text) || !URL.canParse(text)) continue
     try {
       const answer: unknown = policy.allows(new URL(text))
-      if (isThenable(answer)) pending.push(Promise.resolve(answer).then((late) => note(text, late), failed))
+      if (isThenable(answer)) pending.push(Promise.resolve(answer).then((resolved) => note(text, resolved), failed))
       else note(text, answer)
     } catch (error) {
       failed(error)

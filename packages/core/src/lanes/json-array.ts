@@ -1,5 +1,5 @@
 import { concatBytes } from '../base/bytes.ts'
-import { createSseDecoder } from '../http/sse/decode.ts'
+import { createSseDecoder } from '../http/sse/sse.ts'
 import type { ResponseStream } from './lane.ts'
 
 const encoder = new TextEncoder()

@@ -160,5 +160,5 @@ export interface StoredState {
   readonly notOwned?: GatewayError | undefined
 }
 
-/** Whether a body may contain a URL. An escaped one is not found: it is passed on, as without a policy. */
+/** Returns whether a body may contain a URL. An escaped one is not found: it is passed on, as without a policy. */
 export const mayNameMedia = ({ text }: RequestBody): boolean => /https?:/i.test(text)

@@ -3,14 +3,20 @@ import { concatBytes } from '../base/bytes.ts'
 import type { ErrorInfo } from '../base/errors.ts'
 import type { StreamTap, TextFields } from '../formats/codec.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
-import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder } from '../http/sse/decode.ts'
-import { encodeAllSse, type SseEvent } from '../http/sse/event.ts'
 import {
   createEventTemplate,
   type EventTemplate,
   type EventTemplateOptions,
   matchEvents,
 } from '../http/sse/event-template.ts'
+import {
+  createSseDecoder,
+  decodeBlock,
+  encodeAllSse,
+  eventTooLarge,
+  type SseDecoder,
+  type SseEvent,
+} from '../http/sse/sse.ts'
 import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
 import type { ResponseStream } from './lane.ts'
 
@@ -28,8 +34,8 @@ const encoder = new TextEncoder()
 const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
 
 /**
- * Whether a block holds content of the response only. Comments, other fields, further lines of data, names that differ from the data's
- * type, and errors may hold a secret of the upstream.
+ * Returns whether a block holds content of the response only. Comments, other fields, further lines of data, names that differ from the
+ * data's type, and errors may hold a secret of the upstream.
  */
 function isPlain(text: string): boolean {
   const simple = simpleEvent.exec(text)
@@ -44,7 +50,7 @@ function isPlain(text: string): boolean {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * What happens to an event: `pass` it unchanged, `redact` the upstream's secrets, `withhold` what only the gateway asked for, `drop` it with
+ * Handling of an event: `pass` it unchanged, `redact` the upstream's secrets, `withhold` what only the gateway asked for, `drop` it with
  * everything before it, or `rewrite` an error in the client's format.
  */
 type EventAction = 'pass' | 'redact' | 'withhold' | 'drop' | 'rewrite'
@@ -65,7 +71,7 @@ class PassThroughStream implements ResponseStream {
   readonly estimatedTokens: () => number
   readonly #cutter = createBlockCutter()
   readonly #templates: EventTemplates | undefined
-  /** Whether events may match templates. After an error, every event is decoded. */
+  /** True if events may match templates. After an error, every event is decoded. */
   #mayMatchTemplates = true
   /** Only for streams that are not all plain blocks. */
   #sse: SseDecoder | undefined
@@ -102,8 +108,8 @@ class PassThroughStream implements ResponseStream {
     tap.end?.(complete)
     if (this.#sse?.hasBareObject === true && actions.some((action) => action !== 'pass')) {
       // A bare JSON error is no event, and clients would ignore it.
-      const told = events.filter((_, place) => actions[place] === 'pass' || actions[place] === 'redact')
-      this.#ready.push(this.#encodeRedacted(tap.error === undefined ? told : tap.fail(tap.error)))
+      const passed = events.filter((_, place) => actions[place] === 'pass' || actions[place] === 'redact')
+      this.#ready.push(this.#encodeRedacted(tap.error === undefined ? passed : tap.fail(tap.error)))
     } else if (rest !== undefined && events.length > 0) {
       const passed = this.#output(`${text}\n\n`, actions[0] as EventAction)
       if (passed !== '') this.#ready.push(encoder.encode(passed))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { scanJson } from '../base/json/scan.ts'
+import { scanJson } from '../base/json/json.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
 import { openai } from '../upstreams/openai.ts'
@@ -12,7 +12,7 @@ const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
 
 function laneFor(body: string, maxEventChars = 10_000, codec = chatCodec) {
   const value = JSON.parse(body)
-  const request = { bytes: bytes(body), text: body, members: scanJson(body, 100).members, value }
+  const request = { bytes: bytes(body), text: body, members: scanJson(body, 100).members, value, fields: value }
   return passThroughLane(codec, request, { model: 'real', quirks: {} }, maxEventChars, redactor)
 }
 

@@ -1,16 +1,13 @@
 import { errorFromInfo, GatewayError } from '../base/errors.ts'
 import { editJson, spliceJson } from '../base/json/edit.ts'
-import { hasExactNumbers, parseExact } from '../base/json/exact-number.ts'
-import { put } from '../base/json/object.ts'
-import { sourceText } from '../base/json/scan.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { type Json, type JsonObject, put, sourceText } from '../base/json/json.ts'
+import { hasExactNumbers, parseExact } from '../base/json/parse.ts'
 import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
 import { receivedReferences } from '../formats/references/places.ts'
-import { bodyFields, type RequestBody } from '../formats/request-body.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import { encodeAllSse, encodeText } from '../http/sse/event.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import { encodeAllSse, encodeText, type SseEvent } from '../http/sse/sse.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import type { Lane, WholeResponse } from './lane.ts'
 import { passThroughStream } from './pass-through-stream.ts'
@@ -45,7 +42,7 @@ export function passThroughLane(
   upload?: Pick<Lane, 'body' | 'headers'>,
 ): Lane {
   // Closures hold the fields, not the request: its text and bytes must be freed while the stream still runs.
-  const fields = bodyFields(request)
+  const { fields } = request
   const edit = dialect.wireEdit?.(fields, target)
   const report = createReport(fields)
   for (const loss of edit?.losses ?? []) report.add(loss)
@@ -69,7 +66,8 @@ export function passThroughLane(
       return response
     },
     openStream() {
-      if (dialect.tapStream === undefined) throw new GatewayError('internal', 'This kind of request has no streams.')
+      if (dialect.tapStream === undefined)
+        throw new GatewayError('internal', 'This endpoint does not support streaming.')
       return passThroughStream({
         tap: dialect.tapStream({
           withholdUsage: edit?.erase !== undefined,
@@ -98,7 +96,7 @@ export function passThroughLane(
 
 /** Reads a response's usage and ending. Throws the error that came in place of a response under a good status. */
 function tapChecked(dialect: PassThroughDialect, body: JsonObject): ResponseTap {
-  checkResponse(body, dialect)
+  if (dialect.isResponse?.(body) !== true || dialect.errorWithin?.(body) !== undefined) checkResponse(body, dialect)
   let tapped: ResponseTap
   try {
     tapped = dialect.tapResponse(body)
@@ -121,7 +119,7 @@ function setModel(
   drop: readonly string[] = [],
 ): string | Uint8Array {
   const { outline } = request
-  const { model } = bodyFields(request)
+  const { model } = request.fields
   // Most bodies need no change. A second name of the model has been rejected (`checkNamedModels`).
   if (model === name && drop.length === 0 && !hasKeys(set)) return request.bytes
   const source = outline === undefined ? request.text : request.bytes
@@ -174,7 +172,7 @@ export function parseExactResponse(bytes: Uint8Array, redactor: Redactor): JsonO
   return hasExactNumbers(text) ? (parseExact(text) as JsonObject) : value
 }
 
-/** Whether decoding replaced bytes that are not UTF-8. Few texts hold the replacement character, so the second decoding is rare. */
+/** Returns whether decoding replaced bytes that are not UTF-8. Few texts hold the replacement character, so the second decoding is rare. */
 function isReplaced(text: string, bytes: Uint8Array): boolean {
   if (!text.includes('\ufffd')) return false
   try {
@@ -190,9 +188,9 @@ function parseObject(text: string): JsonObject {
   try {
     body = JSON.parse(text) as Json
   } catch (cause) {
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with something that is not JSON.', { cause })
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with a body that is not JSON.', { cause })
   }
   if (body === null || typeof body !== 'object' || Array.isArray(body))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered with JSON that is not an object.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with JSON that is not an object.')
   return body
 }

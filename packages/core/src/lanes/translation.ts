@@ -1,14 +1,12 @@
 import { GatewayError } from '../base/errors.ts'
-import { hasExactNumbers, parseExact, stringifyExact } from '../base/json/exact-number.ts'
-import { nestsDeeper } from '../base/json/scan.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { type JsonObject, nestsDeeper, stringifyExact } from '../base/json/json.ts'
+import { hasExactNumbers, parseExact } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { RequestFlags } from '../formats/codec.ts'
 import type { Report } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import { encodeAllSse, encodeText } from '../http/sse/event.ts'
+import { encodeAllSse, encodeText, type SseEvent } from '../http/sse/sse.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import type { Lane, ResponseStream, WholeResponse } from './lane.ts'
 import { parseExactResponse, parseResponse } from './pass-through.ts'
@@ -98,7 +96,7 @@ const decoder = new TextDecoder()
 
 /** The error for JSON that nests deeper than the client's encoder can write. */
 export const tooDeep = (): GatewayError =>
-  new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
+  new GatewayError('upstream_bad_response', 'The upstream responded with JSON that is nested too deep.')
 
 /**
  * Returns the body's value with exact numbers, for what is encoded again. Validation and routing read the plain value, where

@@ -320,7 +320,7 @@ describe('validation of a token count', () => {
     [
       '/v1beta/models/gemini-x:countTokens',
       { generateContentRequest: { model: 'models/gemini-secret', contents } },
-      'another model',
+      'different models',
     ],
     ['/v1beta/models/gemini-x:countTokens', [], 'not an object'],
     ['/v1/messages/count_tokens', { model: 'nobody', messages: [{ role: 'user', content: 'hi' }] }, 'nobody'],

@@ -1,8 +1,7 @@
 import { estimateHeader, estimateTokens } from '../accounting/count-tokens.ts'
 import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
-import { scanJson } from '../base/json/scan.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { type JsonObject, scanJson } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
 import { callHeaders, json, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
@@ -14,10 +13,10 @@ import type { ModelRequest, Report } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { hasSealPrefix } from '../formats/shared/seals.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
 import type { Reply } from '../http/inbound.ts'
-import { unsealCallIds } from '../lanes/call-id-seals.ts'
+import { hasSealPrefix } from '../lanes/generation.ts'
+import { unsealCallIds } from '../lanes/generation-translation.ts'
 import type { Lane, RequestWriter, TargetRequest, WholeResponse } from '../lanes/lane.ts'
 import { type PassThroughDialect, passThroughLane } from '../lanes/pass-through.ts'
 import { type EncodedRequest, exactValue, type Translation, translationLane } from '../lanes/translation.ts'
@@ -45,7 +44,7 @@ export const handleCountTokens: Handler = async (call) => {
   const { snapshot, shared, route, inbound, record, transport, signal, end } = call
   const codec = await loadFullCodec(call.codec)
   const { count, modelPlaces } = codec
-  if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
+  if (count === undefined) throw new GatewayError('not_implemented', 'This format has no endpoint for counting tokens.')
   const received = await call.readBody(count.checkRequest)
   record.model = String(received.value.model)
   const request = await snapshot.resolveReferences(route, received, record.identity)
@@ -63,7 +62,7 @@ export const handleCountTokens: Handler = async (call) => {
 
 const unknownEndpoint: readonly (number | undefined)[] = [404, 405, 501]
 
-/** Whether the upstream has no such endpoint. An unknown model is another error. */
+/** Returns whether the upstream has no such endpoint. An unknown model is another error. */
 const doesNotCount = (last: Attempt | undefined): boolean =>
   unknownEndpoint.includes(last?.status) && last?.error !== undefined && last.error !== 'model_not_found'
 
@@ -78,7 +77,7 @@ async function estimate(call: RoutedCall, counted: CountRequest): Promise<Reply>
   if (stored !== undefined)
     throw new GatewayError(
       'invalid_request',
-      `${stored}: what a provider has stored cannot be counted here. Send it as part of the request.`,
+      `${stored}: tokens of content that a provider stores cannot be counted. Send the content in the request.`,
       { param: stored, code: 'unsupported_parameter' },
     )
   const { logger, limits } = shared
@@ -125,7 +124,7 @@ class CountWriter implements RequestWriter {
 
   #cannotCount(): GatewayError {
     this.isCountless = true
-    return new GatewayError('not_implemented', 'The upstream does not count tokens.')
+    return new GatewayError('not_implemented', 'The upstream has no endpoint for counting tokens.')
   }
 
   /** @param spoken the codec of the upstream's format */
@@ -226,7 +225,7 @@ class CountTranslation implements Translation<ModelRequest, TokenCount, undefine
   }
 
   openStream(): never {
-    throw new GatewayError('internal', 'A token count has no stream.')
+    throw new GatewayError('internal', 'Token counts cannot be streamed.')
   }
 }
 
@@ -253,7 +252,7 @@ function generationBody({ codec, count, request }: CountRequest): { body: JsonOb
 /** Decodes the input only: losses of settings for the response do not matter to a count. */
 function decodeInput(codec: Codec, body: JsonObject, context: CodecContext): ModelRequest {
   const decoded = codec.decodeRequest(body, context)
-  unsealCallIds(decoded.turns)
+  unsealCallIds(decoded)
   const { model, turns, tools, reasoning, output, extra } = decoded
   const outputBound = codec.fieldPointers['sampling.maxTokens']
   return {

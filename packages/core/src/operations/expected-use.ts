@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject } from '../base/json/json.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
 import type { BillableUnits } from '../formats/ir.ts'
 
@@ -29,15 +29,15 @@ const lengthOf = (value: Json | undefined): number =>
   Array.isArray(value) ? value.length : value === undefined ? 0 : 1
 
 /** Expected use of an image request in OpenAI's fields. */
-export function expectedImages(asked: JsonObject): ExpectedUse {
-  const images = countOf(asked.n, 1)
-  const each = imageTokens[isQuality(asked.quality) ? asked.quality : 'high']
-  const partial = countOf(asked.partial_images, 0) * partialImageTokens
-  const edited = lengthOf(asked.image) + lengthOf(asked.images)
-  const prompt = typeof asked.prompt === 'string' ? asked.prompt.length : 0
+export function expectedImages(request: JsonObject): ExpectedUse {
+  const images = countOf(request.n, 1)
+  const each = imageTokens[isQuality(request.quality) ? request.quality : 'high']
+  const partial = countOf(request.partial_images, 0) * partialImageTokens
+  const edited = lengthOf(request.image) + lengthOf(request.images)
+  const prompt = typeof request.prompt === 'string' ? request.prompt.length : 0
   return {
     units: { images },
-    input: prompt + edited * editedImageTokens[asked.input_fidelity === 'high' ? 'high' : 'low'],
+    input: prompt + edited * editedImageTokens[request.input_fidelity === 'high' ? 'high' : 'low'],
     output: images * (each + partial),
     least: { units: { images }, output: images * leastImageTokens },
   }
@@ -57,8 +57,8 @@ const audioTokensPerSecond = 32
 const textTokensPerSecond = 4
 
 /** Expected use of an audio upload, by its size in bytes. */
-export function expectedAudio(asked: JsonObject): ExpectedUse {
-  const { file } = asked
+export function expectedAudio(request: JsonObject): ExpectedUse {
+  const { file } = request
   const bytes = typeof file === 'object' && file !== null && !Array.isArray(file) ? countOf(file.bytes, 0) : 0
   const seconds = (bytes * 8) / leastBitsPerSecond
   const leastSeconds = (bytes * 8) / mostBitsPerSecond

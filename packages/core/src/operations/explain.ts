@@ -1,19 +1,18 @@
 import { createCallRecord } from '../accounting/call-record.ts'
 import { decide } from '../base/callbacks.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
-import { isObject } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { PreparingCall } from '../calls/call.ts'
-import { prepareTarget } from '../calls/prepare-target.ts'
+import { prepareTarget } from '../calls/target-selector.ts'
 import { createCandidate, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { ExplainedRequest, ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import { bodyFields, type RequestBody } from '../formats/request-body.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
-import { effectiveLossPolicy, requestedLossPolicy } from '../routing/loss-policy.ts'
+import { effectiveLossPolicy, lossPolicyHeader, parseLossPolicy } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
@@ -27,7 +26,10 @@ export async function explainOverHttp(call: RoutedCall, request: RequestBody): P
   const { snapshot, record } = call
   record.model = ''
   if (!(await mayExplain(snapshot.config.explain, record.identity, call)))
-    throw new GatewayError('permission', 'modelgate=explain: this gateway does not explain calls to this token.')
+    throw new GatewayError(
+      'permission',
+      'modelgate=explain: this gateway does not explain calls for this token (option `explain`).',
+    )
   return explain(call, request, true)
 }
 
@@ -51,7 +53,7 @@ export async function explain(
   received: RequestBody,
   hidesConfigured: boolean,
 ): Promise<Explanation> {
-  const { model, stream } = bodyFields(received)
+  const { model, stream } = received.fields
   const record = createCallRecord(requestId, route.operation, codec.format)
   record.identity = identity
   record.model = String(model)
@@ -61,7 +63,7 @@ export async function explain(
   const client = codec.clientQuirks?.((name) => inbound.header(name))
   const writer = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references })
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
-  const requestedPolicy = requestedLossPolicy(inbound)
+  const requestedPolicy = parseLossPolicy(inbound.header(lossPolicyHeader))
   const plan = planFor(call)
   const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
@@ -94,7 +96,7 @@ const isLossless = ({ losses, refused }: ExplainedTarget): boolean =>
   refused === undefined && losses.every(({ severity }) => severity === 'note')
 
 const notMeant = (): GatewayError =>
-  new GatewayError('invalid_request', "Such requests are not meant for this target (its 'when').")
+  new GatewayError('invalid_request', 'This target does not accept the request (its `when` condition did not match).')
 
 async function explainTarget(
   call: PreparingCall,

@@ -1,8 +1,6 @@
 import { GatewayError } from '../base/errors.ts'
-import { isObject } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../base/json/json.ts'
 import { copyInCamelCase } from '../formats/gemini/spelling.ts'
-import { pointer } from '../formats/shared/pointers.ts'
 
 /** Returns all parts of a generateContent response, with their pointers. */
 export function candidateParts(body: Json): { readonly part: JsonObject; readonly at: string }[] {
@@ -35,12 +33,12 @@ export function refusalOf(body: Json, what: string): GatewayError {
   const [candidate] = Array.isArray(fields.candidates) ? fields.candidates : []
   const { finishReason, finishMessage } = isObject(candidate) ? copyInCamelCase(candidate) : {}
   const reason = typeof feedback.blockReason === 'string' ? feedback.blockReason : finishReason
-  const told = [feedback.blockReasonMessage, finishMessage].find((text) => typeof text === 'string')
+  const message = [feedback.blockReasonMessage, finishMessage].find((text) => typeof text === 'string')
   if (typeof feedback.blockReason === 'string' || (typeof reason === 'string' && blocks.has(reason)))
-    return new GatewayError('invalid_request', told ?? `The upstream refused this prompt (${String(reason)}).`, {
+    return new GatewayError('invalid_request', message ?? `The upstream rejected this prompt (${String(reason)}).`, {
       code: 'moderation_blocked',
     })
   const word = typeof reason === 'string' ? ` (${reason})` : ''
-  const said = told === undefined ? '' : `: ${told}`
-  return new GatewayError('upstream_bad_response', `The upstream answered without ${what}${word}${said}.`)
+  const detail = message === undefined ? '' : `: ${message}`
+  return new GatewayError('upstream_bad_response', `The upstream responded without ${what}${word}${detail}.`)
 }

@@ -1,10 +1,10 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { bodyFields, type RequestBody } from '../formats/request-body.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Generation, MediaFetching } from '../lanes/lane.ts'
@@ -17,12 +17,12 @@ import type { Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
 export const handleGenerate: Handler = async (call) => {
   const { snapshot, route, codec, inbound, record } = call
   const request = await call.readBody(codec.loadRequestCheck(), likelyPasses(snapshot, route, record))
-  const fields = bodyFields(request)
+  const { fields } = request
   record.model = String(fields.model)
   record.stream = fields.stream === true
   record.tokenCounting = { output: codec.outputBound }
   if (isBackground(codec, fields)) record.background = true
-  if (asksToExplain(inbound)) {
+  if (inbound.query !== '' && asksToExplain(inbound)) {
     const { explainOverHttp } = await import('./explain.ts')
     return jsonReply(record, (await explainOverHttp(call, request)) as unknown as JsonObject)
   }
@@ -86,7 +86,7 @@ function isBackground({ backgroundFields }: WireCodec, fields: JsonObject): bool
 const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
   eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
 
-/** Whether a request asks for an explanation: `?modelgate=explain` on a generation path. */
+/** Returns whether a request asks for an explanation: `?modelgate=explain` on a generation path. */
 export const asksToExplain = ({ query }: Inbound): boolean =>
   query.includes('modelgate=') && new URLSearchParams(query).get('modelgate') === 'explain'
 

@@ -1,17 +1,17 @@
 import { newId } from '../base/bytes.ts'
 import { errorFromInfo, GatewayError } from '../base/errors.ts'
-import { stringifyExact } from '../base/json/exact-number.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { type JsonObject, stringifyExact } from '../base/json/json.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Limits } from '../config/limits.ts'
 import type { ReferencePolicy } from '../config/references.ts'
 import type { ResponseCheck } from '../formats/check-response.ts'
 import type { ResponseTap } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
 import type { Report } from '../formats/ir.ts'
-import { createReport, responseReport } from '../formats/loss-report.ts'
+import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import type { SseEvent } from '../http/sse/event.ts'
+import { responseReport } from '../formats/shared/response-losses.ts'
+import type { SseEvent } from '../http/sse/sse.ts'
 import { generationRequest } from '../lanes/generation.ts'
 import { translate } from '../lanes/generation-translation.ts'
 import type { Lane, RequestWriter, ResponseStream, TargetRequest, WholeResponse } from '../lanes/lane.ts'
@@ -64,7 +64,7 @@ export class ModelOperationWriter implements RequestWriter {
     if (spoken === undefined || (spoken !== dialect && dialect.decodeRequest === undefined))
       throw unsupportedOperation(this.#request.model, operation.name)
     const url = callUrl(upstream, endpoints[spoken.name] as string, spoken.modelInPath, model)
-    const codec = wireCodecOf(spoken.errors)
+    const codec = wireCodecs[spoken.errors]
     const lane = spoken === dialect ? this.#passThrough(target) : this.#translation(spoken, target)
     return lane instanceof Promise ? lane.then((lane) => ({ lane, url, codec })) : { lane, url, codec }
   }
@@ -109,7 +109,7 @@ export class ModelOperationWriter implements RequestWriter {
 function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): PassThroughDialect {
   const { errors, tapStream, toEvents: asEvents, passes, defaultModel, isResponse, errorWithin } = dialect
   return {
-    decodeError: wireCodecOf(errors).decodeError,
+    decodeError: wireCodecs[errors].decodeError,
     isResponse,
     errorWithin,
     tapResponse: (body) => dialect.tapResponse(body),
@@ -127,7 +127,7 @@ function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): Pas
 }
 
 const checkOf = ({ errors, isResponse, errorWithin }: AnyDialect): ResponseCheck => ({
-  decodeError: wireCodecOf(errors).decodeError,
+  decodeError: wireCodecs[errors].decodeError,
   isResponse,
   errorWithin,
 })
@@ -197,7 +197,9 @@ class DialectTranslation implements Translation<unknown, unknown, ResponseContex
     const { toEvents: asEvents, tapStream } = dialect
     // The upstream's whole response is split into events of the client's dialect.
     if (asEvents === undefined || tapStream === undefined)
-      throw new GatewayError('invalid_request', 'stream: the model asked for cannot stream this.', { param: 'stream' })
+      throw new GatewayError('invalid_request', 'stream: the requested model cannot stream this response.', {
+        param: 'stream',
+      })
     return passThroughStream({
       tap: tapStream(this.#body),
       maxEventChars: limits.answerBytes,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { jsonReply } from '../calls/reply.ts'
 import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'

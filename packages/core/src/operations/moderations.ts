@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { complain } from '../formats/chat/validate.ts'
-import { arrayOf, validateBody } from '../formats/shared/validate.ts'
+import { arrayOf, bodyCheck } from '../formats/shared/validate.ts'
 import type { Operation } from './operation.ts'
 
 const part = z.looseObject({ type: z.string() })
@@ -19,7 +19,7 @@ export const moderations: Operation<never, never> = {
       name: 'openai',
       errors: 'chat',
       defaultModel: 'omni-moderation-latest',
-      validate: (body) => validateBody(schema, body, complain),
+      validate: bodyCheck(schema, complain),
       isResponse: ({ results }) => Array.isArray(results),
       tapResponse: () => ({}),
     },

@@ -1,13 +1,12 @@
 import type { ErrorInfo } from '../base/errors.ts'
-import { isObject, put } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../base/json/json.ts'
+import { parseObject } from '../base/json/parse.ts'
 import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
-import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/usage-decode.ts'
+import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/wire.ts'
 import type { StreamTap } from '../formats/codec.ts'
 import type { BillableUnits, Usage } from '../formats/ir.ts'
-import { checkJsonEnds, parseObject } from '../formats/shared/json-text.ts'
-import type { SseEvent } from '../http/sse/event.ts'
+import { checkJsonEnds, type SseEvent } from '../http/sse/sse.ts'
 
 export interface TapEventsOptions {
   /** The event that ends a response, or one of several. */

@@ -1,18 +1,17 @@
 import type { TokenCounting } from '../accounting/call-record.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { type Json, type JsonObject, pointer } from '../base/json/json.ts'
 import type { Format, OperationName } from '../base/names.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
 import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
 import type { Unread } from '../formats/shared/json-fields.ts'
-import { pointer } from '../formats/shared/pointers.ts'
 import { loss } from '../formats/shared/report.ts'
-import type { SseEvent } from '../http/sse/event.ts'
+import type { SseEvent } from '../http/sse/sse.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { FormDialect } from './multipart/read-form.ts'
 
-/** What a dialect needs from the gateway. */
+/** The gateway's functions for a dialect. */
 export interface OperationContext {
   readonly report: Report
   /** A new unique id with the given prefix. */
@@ -44,7 +43,7 @@ export interface Dialect<Request, Response> {
   validate?(body: Json): JsonObject
   /** Multipart bodies of its clients. Absent: there are none. */
   readonly form?: FormDialect
-  /** Whether a body requests a stream. Default: `stream: true`, in dialects with streams. */
+  /** Returns whether a body requests a stream. Default: `stream: true`, in dialects with streams. */
   streams?(body: JsonObject): boolean
   decodeRequest?(body: JsonObject, context: OperationContext): Request
   encodeRequest?(request: Request, context: TargetContext): JsonObject
@@ -66,7 +65,7 @@ export interface Dialect<Request, Response> {
   expectedUse?(request: JsonObject): ExpectedUse
   /** Pass-through: top-level members to set in addition to the model's name, for bodies that also name it elsewhere. */
   passThroughEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
-  /** Whether a JSON body under a good status is a response. Default: it is, unless it states an error. */
+  /** Returns whether a JSON body under a good status is a response. Default: it is, unless it states an error. */
   isResponse?(body: JsonObject): boolean
   /** See UpstreamWireCodec. */
   errorWithin?(body: JsonObject): JsonObject | undefined
@@ -78,7 +77,7 @@ export interface Dialect<Request, Response> {
   readonly defaultModel?: string
   /** For dialects that name the model in the URL: the end of the path, with `{model}` for the name. */
   readonly modelInPath?: string
-  /** Whether a model of an upstream accepts the dialect, by its name. Default: all do. */
+  /** Returns whether a model of an upstream accepts the dialect, by its name. Default: all do. */
   serves?(model: string): boolean
 }
 
@@ -104,7 +103,7 @@ export type AnyDialect = Dialect<unknown, unknown>
 export const unsupportedOperation = (model: string, operation: string): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `The model '${model}' does not do this (${operation}): its upstream offers no such endpoint.`,
+    `The model '${model}' does not support ${operation}: its upstream has no endpoint for it.`,
     { param: 'model' },
   )
 
@@ -118,7 +117,7 @@ export function reportUnread(fields: Unread, report: Report, at = ''): void {
       report.add(
         loss(
           pointer(at, key),
-          `${key} has no counterpart in the upstream's dialect`,
+          `${key} has no counterpart in the API format of the upstream`,
           'unsupported',
           harmless.has(key) ? 'note' : 'warn',
         ),

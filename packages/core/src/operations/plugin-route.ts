@@ -23,7 +23,7 @@ async function pluginReply(
   if (!isThenable(result)) return checkReply(result, name)
   const { signal } = inbound
   // A handler may do as much work as an upstream: it has the same time limit.
-  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLateValue: discardLateReply }
+  const wait = { name, ms, fix: 'Respond sooner, or raise limits.firstByteMs.', signal, onLateValue: discardLateReply }
   return checkReply(await settleWithin(result, wait), name)
 }
 

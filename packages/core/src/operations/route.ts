@@ -42,8 +42,8 @@ export interface RoutedCall {
   readonly transport: Transport
   readonly signal: Signal
   /**
-   * Settles the call and removes it from the running ones. Later calls do nothing. Called by whatever goes on after the reply (the
-   * relay of a stream, a realtime session); the pipeline ends all other calls.
+   * Settles the call and removes it from the running ones. Later calls do nothing. The relay of a stream and a realtime
+   * session call it, since they continue after the reply; the pipeline ends all other calls.
    */
   readonly end: (ending: CallEnding) => void
   /**
@@ -103,7 +103,9 @@ export interface Route {
   readonly usesStoredResponses?: boolean
   /** The handler of a plugin's route. */
   readonly handle?: PluginRoute['handle']
-  /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
+  /** A plugin's route that is also served while the gateway drains. */
+  readonly whileDraining?: PluginRoute['whileDraining']
+  /** A stream is one JSON array of its events unless the query requests another form (`alt=sse`). */
   readonly eventsIf?: { readonly name: string; readonly value: string }
 }
 

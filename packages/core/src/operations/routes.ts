@@ -1,9 +1,9 @@
 import { lazy } from '../base/async.ts'
 import type { ErrorInfo } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { handleGenerate } from './generate.ts'
 import { encodeError as encodeRerankError } from './rerank/error.ts'
@@ -247,7 +247,7 @@ const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId:
 const operationCodecs = new Map(
   routes.flatMap((route) => {
     const encodeBody = errorEncoders[route.operation]
-    return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecOf(route.format), encodeBody)] as const]
+    return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecs[route.format], encodeBody)] as const]
   }),
 )
 
@@ -266,14 +266,14 @@ const listRoute = routes.find(({ operation }) => operation === 'list-models') as
 /** Returns the codec of the response: the route's, unless a header identifies clients of another provider. For unknown paths, that of the model list. */
 export function codecFor(found: RouteMatch | null, inbound: Inbound): WireCodec {
   const route = found?.route ?? listRoute
-  if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecOf(route.format)
-  if (route.formatByHeader === undefined) return wireCodecOf(route.format)
+  if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecs[route.format]
+  if (route.formatByHeader === undefined) return wireCodecs[route.format]
   for (const [header, format] of Object.entries(route.formatByHeader))
-    if (inbound.header(header) !== undefined) return wireCodecOf(format)
-  return wireCodecOf(route.format)
+    if (inbound.header(header) !== undefined) return wireCodecs[format]
+  return wireCodecs[route.format]
 }
 
-const modelOperation = lazy(() => import('./handle-model-operation.ts').then((found) => found.handleModelOperation))
+const modelOperation = lazy(() => import('./model-operations.ts').then((found) => found.handleModelOperation))
 const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
 
 type OtherOperation = Exclude<Operation, OperationName>

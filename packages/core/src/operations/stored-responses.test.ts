@@ -115,6 +115,6 @@ describe('the number of store calls for one request', () => {
     const reply = await post('/v1/responses', { model: 'claude-x', input })
     expect((await reply.json()).store).toBe(false)
     expect(calls()).toBe(0)
-    expect(JSON.stringify(logged)).toContain('could not be kept')
+    expect(JSON.stringify(logged)).toContain('could not be stored')
   })
 })

@@ -1,15 +1,14 @@
 import type { CallRecord } from '../accounting/call-record.ts'
 import { createCanceller, type Signal } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { stringifyExact } from '../base/json/exact-number.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { type Json, type JsonObject, stringifyExact } from '../base/json/json.ts'
 import { admitCall } from '../calls/admission.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { notifyRequest } from '../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../calls/reply.ts'
 import { recordRequest } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
@@ -50,7 +49,7 @@ async function storedResponse(call: StoredCall): Promise<Reply> {
   return await respond(call, await records.response(id))
 }
 
-const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
+const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
 
 async function respond(call: StoredCall, stored: Awaited<ReturnType<CallerRecords['response']>>): Promise<Reply> {
   const { id, route, records } = call
@@ -67,7 +66,7 @@ async function respond(call: StoredCall, stored: Awaited<ReturnType<CallerRecord
       throw new GatewayError('invalid_request', 'Only responses with background set to true can be cancelled.')
     default:
       if (query.get('stream') === 'true')
-        throw new GatewayError('invalid_request', 'stream: a kept response is answered whole.', { param: 'stream' })
+        throw new GatewayError('invalid_request', 'stream: a stored response cannot be streamed.', { param: 'stream' })
       return reply(call, stored.response)
   }
 }
@@ -132,9 +131,9 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
   }
 }
 
-function addressOf({ baseURL, query }: Upstream, path: string, asked: string): string {
-  if (query === undefined) return `${baseURL}${path}${asked}`
-  return `${baseURL}${path}${query}${asked === '' ? '' : `&${asked.slice(1)}`}`
+function addressOf({ baseURL, query }: Upstream, path: string, search: string): string {
+  if (query === undefined) return `${baseURL}${path}${search}`
+  return `${baseURL}${path}${query}${search === '' ? '' : `&${search.slice(1)}`}`
 }
 
 /** Limit in milliseconds. Such calls are short, since nothing is generated. */
@@ -145,7 +144,7 @@ const passedParameters = new Set(['include', 'include[]', 'limit', 'order', 'aft
 function passedQuery(query: string): string {
   const given = new URLSearchParams(query)
   if (given.get('stream') === 'true')
-    throw new GatewayError('invalid_request', 'stream: a kept response is answered whole.', { param: 'stream' })
+    throw new GatewayError('invalid_request', 'stream: a stored response cannot be streamed.', { param: 'stream' })
   const passed = new URLSearchParams([...given].filter(([name]) => passedParameters.has(name)))
   return passed.size === 0 ? '' : `?${passed}`
 }
@@ -164,14 +163,14 @@ async function requestUpstream(
     throw unreachable(cause)
   })
   if (response.status < 200 || response.status >= 300)
-    throw await readUpstreamError(response, wireCodecOf(route.format), upstream)
+    throw await readUpstreamError(response, wireCodecs[route.format], upstream)
   const bytes = await response.bytes(shared.limits.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
-  const { value: said, body } = parseResponse(bytes, redactorOf(upstream))
-  const { error } = wireCodecOf(route.format).tapResponse(said)
+  const { value, body } = parseResponse(bytes, redactorOf(upstream))
+  const { error } = wireCodecs[route.format].tapResponse(value)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
-  if (route.operation === 'delete-response' && said.deleted === true)
+  if (route.operation === 'delete-response' && value.deleted === true)
     await call.records.delete(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
   return jsonReplyOf(call, body)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import type { Codec } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
@@ -118,17 +118,17 @@ describe.each([
 
 describe('the prompt prefix of an affinity', () => {
   const user = (text: string): JsonObject => ({ role: 'user', content: text })
-  const said = (text: string): JsonObject => ({ role: 'assistant', content: text })
+  const assistantMessage = (text: string): JsonObject => ({ role: 'assistant', content: text })
 
   it.each<[string, Codec, string, JsonObject, JsonObject]>([
     ['chat', chatCodec, 'messages', { role: 'system', content: 'Be brief.' }, user('Hi')],
-    ['messages', messagesCodec, 'messages', said('Prefilled'), user('Hi')],
+    ['messages', messagesCodec, 'messages', assistantMessage('Prefilled'), user('Hi')],
     ['responses', responsesCodec, 'input', { role: 'developer', content: 'Be brief.' }, user('Hi')],
     ['gemini', geminiCodec, 'contents', { role: 'model', parts: [{ text: 'x' }] }, { parts: [{ text: 'Hi' }] }],
   ])('ends with the first user turn (%s)', (_, codec, field, before, first) => {
     const of = (...turns: JsonObject[]) => affinity(codec, { [field]: turns })
     const short = of(before, first)
-    expect(of(before, first, said('Hello'), user('And now?'))).toBe(short)
+    expect(of(before, first, assistantMessage('Hello'), user('And now?'))).toBe(short)
     expect(of(first)).not.toBe(short)
     expect(of(before, user('Something else'))).not.toBe(short)
   })

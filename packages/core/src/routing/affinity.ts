@@ -1,6 +1,4 @@
-import { isObject } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
-import type { Strategy } from '../config/config.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Identity } from '../config/identity.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import type { Inbound } from '../http/inbound.ts'
@@ -14,35 +12,22 @@ const sessionHeaders = [
   'thread-id',
 ] as const
 
-const none: readonly string[] = []
-
-/** Whether a call continues state that an upstream stores for one of its keys. */
-export function continuesState(codec: WireCodec | undefined, body: JsonObject): boolean {
-  for (const field of codec?.statefulFields ?? none) if (body[field] !== undefined && body[field] !== null) return true
-  return false
-}
+/** Returns whether a call continues state that an upstream stores for one of its keys. */
+export const continuesState = ({ statefulFields = [] }: WireCodec, body: JsonObject): boolean =>
+  statefulFields.some((field) => body[field] !== undefined && body[field] !== null)
 
 /**
- * Returns the strategy for a call. Calls that continue stored state go to the same target as their caller's other such calls, unless the
- * configured strategy is `order`.
+ * Returns the text that calls to the same target and key have in common: the caller, for calls that continue stored state; otherwise the
+ * prompt cache. Returns undefined if any target will do.
  */
-export const effectiveStrategy = (strategy: Strategy, continues: boolean): Strategy =>
-  continues && strategy !== 'order' ? 'sticky' : strategy
-
-/** Returns the text that calls to the same target and key have in common; undefined if any target will do. */
 export const callAffinity = (
   codec: WireCodec | undefined,
-  strategy: Strategy,
   continues: boolean,
   body: JsonObject,
   identity: Identity | null,
   inbound: Pick<Inbound, 'header'>,
 ): string | undefined =>
-  continues
-    ? `caller:${identity?.id ?? ''}`
-    : strategy === 'sticky'
-      ? cacheAffinity(codec, body, (name) => inbound.header(name))
-      : undefined
+  continues ? `caller:${identity?.id ?? ''}` : cacheAffinity(codec, body, (name) => inbound.header(name))
 
 /** Characters of a prompt's beginning that distinguish conversations. To hash more would cost a measurable share of a call. */
 const prefixChars = 16_384

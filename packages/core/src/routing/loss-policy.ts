@@ -1,29 +1,29 @@
 import { GatewayError } from '../base/errors.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { Loss } from '../formats/ir.ts'
-import type { Inbound } from '../http/inbound.ts'
 
 /** From lenient to strict. */
 export const lossPolicies: readonly OnLoss[] = ['ignore', 'warn', 'reject']
 
-const header = 'modelgate-on-loss'
+/** The header in which a call requests a loss policy. */
+export const lossPolicyHeader = 'modelgate-on-loss'
 
 /**
- * Returns the loss policy that a call requests in its `modelgate-on-loss` header; undefined if it requests none. Permission depends on the
- * target and is checked by `effectiveLossPolicy`.
+ * Parses the loss policy that a call requests in its header; undefined if it requests none. Permission depends on the target and is
+ * checked by `effectiveLossPolicy`.
  *
  * @throws GatewayError `invalid_request` for an unknown policy
  */
-export function requestedLossPolicy(inbound: Inbound): OnLoss | undefined {
-  const requested = inbound.header(header)?.trim().toLowerCase()
+export function parseLossPolicy(header: string | undefined): OnLoss | undefined {
+  const requested = header?.trim().toLowerCase()
   if (requested === undefined || requested === '') return undefined
   const known = lossPolicies.find((policy) => policy === requested)
   if (known === undefined)
     throw new GatewayError(
       'invalid_request',
-      `${header}: unknown value '${requested.slice(0, 50)}'. Use one of: ${lossPolicies.join(', ')}.`,
+      `${lossPolicyHeader}: unknown value '${requested.slice(0, 50)}'. Use one of: ${lossPolicies.join(', ')}.`,
       {
-        param: header,
+        param: lossPolicyHeader,
       },
     )
   return known
@@ -45,8 +45,8 @@ export function effectiveLossPolicy(
   if (!allowed.includes(requested))
     throw new GatewayError(
       'permission',
-      `${header}: your access does not allow '${requested}'. Allowed: ${allowed.join(', ')}.`,
-      { param: header },
+      `${lossPolicyHeader}: your access does not allow '${requested}'. Allowed: ${allowed.join(', ')}.`,
+      { param: lossPolicyHeader },
     )
   return requested
 }

@@ -49,7 +49,7 @@ function naive(pattern: string, name: string): boolean {
   if (pattern === '') return name === ''
   const [first, ...rest] = pattern
   if (first !== '*') return name[0] === first && naive(rest.join(''), name.slice(1))
-  for (let taken = 0; taken <= name.length; taken++) if (naive(rest.join(''), name.slice(taken))) return true
+  for (let length = 0; length <= name.length; length++) if (naive(rest.join(''), name.slice(length))) return true
   return false
 }
 

@@ -41,7 +41,7 @@ export function fillStars(name: string, stars: readonly string[]): string {
   return parts.map((part, at) => (at === parts.length - 1 ? part : part + (stars[at] ?? ''))).join('')
 }
 
-/** Whether a model name matches one of the patterns. A `*` in a pattern matches any number of characters. */
+/** Returns whether a model name matches one of the patterns. A `*` in a pattern matches any number of characters. */
 export const matchesModel = (name: string, patterns: readonly string[]): boolean =>
   patterns.some(
     (pattern) => pattern === name || (pattern.includes('*') && namePattern(pattern).match(name) !== undefined),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Feature, RequestTraits, Target } from '../config/config.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import type { Codec } from '../formats/codec.ts'
@@ -24,7 +24,7 @@ function traits(codec: Codec | undefined, body: JsonObject, stream = false): Req
   const format = codec?.format ?? 'chat'
   return createRequestTraits({
     codec,
-    request: { value: body, text: JSON.stringify(body), bytes: new Uint8Array(), members: [] },
+    request: { value: body, fields: body, text: JSON.stringify(body), bytes: new Uint8Array(), members: [] },
     inbound: {
       method: 'POST',
       path: '/',
@@ -218,7 +218,7 @@ it('the traits decode the request once, when a feature is first requested', () =
 })
 
 describe('the condition of a target', () => {
-  const asked = (): RequestTraits => traits(chatCodec, chat({ type: 'image_url', image_url: { url: png } }))
+  const traitsOfImage = (): RequestTraits => traits(chatCodec, chat({ type: 'image_url', image_url: { url: png } }))
   const silent = { warn() {}, error() {} }
   it.each<[Target['when'], boolean]>([
     [undefined, true],
@@ -229,7 +229,7 @@ describe('the condition of a target', () => {
     [({ identity }) => identity?.id === 'someone', true],
     [({ bodyChars }) => bodyChars > 10_000, false],
   ])('%o matches the request: %s', (when, meant) =>
-    expect(matchesWhen({ upstreamName: 'a', when }, asked, silent)).toBe(meant),
+    expect(matchesWhen({ upstreamName: 'a', when }, traitsOfImage, silent)).toBe(meant),
   )
 
   it('does not read the request if it is undefined', () =>
@@ -250,7 +250,7 @@ describe('the condition of a target', () => {
     const throwing = (): boolean => {
       throw failure
     }
-    expect(matchesWhen({ upstreamName: 'a', when: throwing }, asked, logger)).toBe(false)
+    expect(matchesWhen({ upstreamName: 'a', when: throwing }, traitsOfImage, logger)).toBe(false)
     expect(logged).toEqual([failure])
   })
 })

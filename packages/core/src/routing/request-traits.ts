@@ -76,7 +76,7 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
 }
 
 /**
- * Whether a target accepts a request by its `when`. A function accepts a request only by returning `true`: if it throws or returns a
+ * Returns whether a target accepts a request by its `when`. A function accepts a request only by returning `true`: if it throws or returns a
  * promise, the target is skipped.
  */
 export function matchesWhen(

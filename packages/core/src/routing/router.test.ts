@@ -96,7 +96,7 @@ describe('a caller who may use some models only', () => {
     const { post, sent } = setUp()
     const { status, error } = await post('/v1/chat/completions', `{${chat},${member}}`)
     expect([status, error.param]).toEqual([403, named])
-    expect(error.message).toContain(`'${named}' chooses a model`)
+    expect(error.message).toContain(`'${named}' selects a model`)
     expect(sent).toEqual([])
   })
 

@@ -1,6 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import type { Member } from '../base/json/scan.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import { foldName, hintOf, type JsonObject, type Member } from '../base/json/json.ts'
 import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { TargetLimits } from '../config/limits.ts'
@@ -8,8 +7,6 @@ import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,
   findPlace,
-  foldName,
-  hintOf,
   type ModelPlaces,
   otherSpelling,
   type PlaceVisitor,
@@ -62,8 +59,10 @@ export interface Router {
    * @param collections the name may have a collection prefix (`models/x`), which the caller's list omits
    */
   checkName(name: string, identity: Identity | null, param: string, collections: boolean): void
-  /** Whether a caller can use a model name, exact or by a pattern. */
+  /** Returns whether a caller can use a model name, exact or by a pattern. */
   has(model: string, identity: Identity | null): boolean
+  /** Returns the targets of exact routes, and of patterns for the models of recent calls. A target may occur more than once. */
+  targets(): readonly ResolvedTarget[]
 }
 
 interface Route extends Omit<Plan, 'targets'> {
@@ -136,6 +135,7 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
     },
     list: (identity) => listed.filter((name) => mayUse(identity, name)),
     has: (model, identity) => model.length <= maxNameLength && mayUse(identity, model) && find(model) !== undefined,
+    targets: () => [...named.values(), ...matched.values()].flatMap(({ targets }) => targets),
   }
 }
 
@@ -211,7 +211,7 @@ export function checkNamedModels(call: ModelNamingCall, router: Router, identity
   else visitPlaces(request.text, request.members, modelPlaces.root, visitor)
 }
 
-/** Whether a caller may use only some models. */
+/** Returns whether a caller may use only some models. */
 export const hasModelList = (
   identity: Identity | null,
 ): identity is Identity & { readonly models: readonly string[] } =>
@@ -224,7 +224,7 @@ export function modelListVisitor({ list }: ModelPlaces, router: Router, identity
     choice(path) {
       throw new GatewayError(
         'permission',
-        `'${path}' chooses a model without naming one from the list that your access is limited to: leave it out.`,
+        `'${path}' selects a model without naming it, but your token may use only listed models. Leave it out.`,
         { param: path },
       )
     },
@@ -283,7 +283,7 @@ function rejectAmbiguousMembers(members: readonly Member[], topLevel: ReadonlyMa
 
 const quote = 0x22
 
-/** Whether a quick search of the text cannot rule out a second top-level `model`. */
+/** Returns whether a quick search of the text cannot rule out a second top-level `model`. */
 function mayHaveSecondModel(text: string): boolean {
   // An escape may hide a letter of the name. Escapes of ASCII letters start with `\u00`.
   if (text.includes('\\u00')) return true

@@ -195,8 +195,8 @@ describe('listed models', () => {
   })
 
   it.each([
-    ['other', "listedModels holds 'other', which no route of models matches"],
-    ['gpt-*', 'listedModels holds "gpt-*": write the name of a model, without a star'],
+    ['other', "listedModels holds 'other', which matches no model route"],
+    ['gpt-*', `listedModels holds "gpt-*": write a model name without '*'`],
   ])('are rejected if they contain %s', (name, message) =>
     expect(() => createGateway({ ...base, listedModels: [name] })).toThrow(message),
   )

@@ -64,7 +64,7 @@ export function authorizeWithToken(
     const { token, expiresAt } =
       typeof result === 'object' && result !== null ? (result as Partial<AccessToken>) : { token: result }
     if (typeof token !== 'string' || token === '')
-      throw new TypeError(`token() returned no token: return the token, or {token, expiresAt}`)
+      throw new TypeError(`token() returned no token: return the token, or { token, expiresAt }`)
     if (expiresAt !== undefined && !Number.isFinite(expiresAt))
       throw new TypeError(`token() returned an expiresAt that is not a number: return milliseconds since 1970`)
     return { value: { authorization: `Bearer ${token}` }, expiresAt }

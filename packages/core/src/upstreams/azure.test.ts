@@ -133,18 +133,18 @@ describe('azure', () => {
   })
 
   it.each<[AzureOptions, string]>([
-    [{ apiKey }, 'resource is missing: give resource'],
-    [{ resource: 'res', baseURL: host, apiKey }, 'resource and baseURL are both given'],
-    [{ resource: 'https://res.openai.azure.com', apiKey }, 'use baseURL for an address'],
-    [{ resource: 'res' }, 'apiKey is missing: give apiKey'],
-    [{ resource: 'res', apiKey, token: () => 't' }, 'apiKey and token are both given'],
+    [{ apiKey }, 'resource is missing: set resource'],
+    [{ resource: 'res', baseURL: host, apiKey }, 'resource and baseURL are both set'],
+    [{ resource: 'https://res.openai.azure.com', apiKey }, 'use baseURL for a URL'],
+    [{ resource: 'res' }, 'apiKey is missing: set apiKey'],
+    [{ resource: 'res', apiKey, token: () => 't' }, 'apiKey and token are both set'],
     [{ resource: 'res', token: 'tok-canary-1' as unknown as () => string }, 'token is a string: write a function'],
     [{ resource: 'res', apiKey, api: 'v1', apiVersion: '2024-10-21' }, "apiVersion is '2024-10-21': the v1 API has no"],
     [{ resource: 'res', apiKey, api: 'deployments', apiVersion: 'latest' }, "apiVersion is 'latest'"],
     [{ resource: 'res', apiKey, api: 'inference', formats: ['responses'] }, "formats holds 'responses'"],
     [{ resource: 'res', apiKey, formats: [] }, 'formats is empty'],
-    [{ baseURL: `${host}/openai/deployments/d/chat/completions`, apiKey }, "end it before '/openai'"],
-    [{ baseURL: `${host}/openai/v1?api-version=preview`, apiKey }, 'must not hold a query'],
+    [{ baseURL: `${host}/openai/deployments/d/chat/completions`, apiKey }, "end the URL before '/openai'"],
+    [{ baseURL: `${host}/openai/v1?api-version=preview`, apiKey }, 'must not contain a query'],
   ])('reports one problem of %j with its fix: %s', (options, words) => {
     expect(azure(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(words)] })
     expect(JSON.stringify(azure(options))).not.toContain('canary')

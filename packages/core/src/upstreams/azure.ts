@@ -113,22 +113,25 @@ function tokenProblems(options: AzureOptions): string[] {
   if (given !== undefined && given !== null && typeof given !== 'function')
     return [`token is ${typeName(given)}: write a function that returns a token, or set the key as apiKey`]
   if (apiKey !== undefined && token !== undefined)
-    return ['apiKey and token are both given: leave one out, because a call carries one credential']
+    return ['apiKey and token are both set: set only one, because a call carries one credential']
   if (resource !== undefined && isMissing && Object.keys(headers).length === 0)
-    return ['apiKey is missing: give apiKey (a key of the resource) or token (for Microsoft Entra ID)']
+    return ['apiKey is missing: set apiKey (a key of the resource) or token (for Microsoft Entra ID)']
   return []
 }
 
 function addressProblems({ resource, baseURL }: AzureOptions): string[] {
-  if (resource !== undefined && baseURL !== undefined) return ['resource and baseURL are both given: leave one out']
+  if (resource !== undefined && baseURL !== undefined)
+    return ['resource and baseURL are both set: set only one of them']
   if (resource !== undefined)
     return /^[a-z0-9][a-z0-9-]*$/i.test(resource)
       ? []
-      : [`resource '${String(resource)}' is not the name of a resource: use baseURL for an address`]
+      : [`resource '${String(resource)}' is not the name of a resource: use baseURL for a URL`]
   if (baseURL === undefined)
-    return ["resource is missing: give resource (the name in 'https://{resource}.openai.azure.com') or baseURL"]
+    return ["resource is missing: set resource (the name in 'https://{resource}.openai.azure.com') or baseURL"]
   return String(baseURL).includes('/deployments/')
-    ? [`baseURL '${baseURL}' names a deployment: end it before '/openai', and use the deployment's name as the model`]
+    ? [
+        `baseURL '${baseURL}' contains a deployment: end the URL before '/openai', and use the name of the deployment as the model`,
+      ]
     : []
 }
 
@@ -136,9 +139,9 @@ function versionProblems(api: AzureApi, version: string | undefined): string[] {
   if (api !== 'v1')
     return isDated(version ?? '')
       ? []
-      : [`apiVersion is '${version}': the API '${api}' needs a dated one, as in '2024-10-21'`]
+      : [`apiVersion is '${version}': the API '${api}' requires a dated version, such as '2024-10-21'`]
   return version !== undefined && isDated(version)
-    ? [`apiVersion is '${version}': the v1 API has no dated versions, leave it out`]
+    ? [`apiVersion is '${version}': the v1 API has no dated versions. Leave it out`]
     : []
 }
 
@@ -216,7 +219,7 @@ const apis: { readonly [A in AzureApi]: Paths } = {
 
 /** Returns the problems of the chosen formats: each API offers only some of them. */
 function formatProblems(api: AzureApi, formats: readonly AzureFormat[]): string[] {
-  if (formats.length === 0) return ['formats is empty: name at least one, or leave it out']
+  if (formats.length === 0) return ['formats is empty: add at least one, or leave it out']
   return formats
     .filter((format) => apis[api]?.formats[format] === undefined)
     .map((format) => `formats holds '${String(format)}', which the API '${api}' does not have: leave it out`)

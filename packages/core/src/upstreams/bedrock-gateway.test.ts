@@ -247,15 +247,15 @@ describe('errors of Bedrock', () => {
     [424, 'The model broke', 502],
     [429, 'Too many requests, please wait', 429],
     [503, 'Try again later', 503],
-  ])('map %i (%s) to %i for clients of chat with either API', async (status, said, expected) => {
+  ])('map %i (%s) to %i for clients of chat with either API', async (status, upstreamMessage, expected) => {
     for (const model of [claude, nova]) {
-      const { chat } = gatewayTo(refusal(status, said))
+      const { chat } = gatewayTo(refusal(status, upstreamMessage))
       const reply = await chat({ model })
       expect([model, reply.status]).toEqual([model, expected])
       const text = await reply.text()
       if (expected === 502 && status === 403) expect(text).not.toContain('security token')
-      else expect(text).toContain(said)
-      if (said.startsWith('Input')) expect(text).toContain('context_length_exceeded')
+      else expect(text).toContain(upstreamMessage)
+      if (upstreamMessage.startsWith('Input')) expect(text).toContain('context_length_exceeded')
     }
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { concatBytes } from '../base/bytes.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { chunkFrame, eventFrame, exceptionFrame, inPieces } from './aws/frames.test-support.ts'
 import { type BedrockOptions, bedrock, bedrockMantle } from './bedrock.ts'
 import { callUrl, formatsFor } from './outgoing-call.ts'
@@ -62,7 +62,7 @@ describe('a Bedrock upstream', () => {
   it.each([
     [{ region: 'eu central' }, ["region 'eu central' is not an AWS region"]],
     [{ region: 'evil.com/' }, ["region 'evil.com/' is not an AWS region"]],
-    [{ region, apiKey: 'k', credentials }, ['apiKey and credentials are both given: leave one out']],
+    [{ region, apiKey: 'k', credentials }, ['apiKey and credentials are both set: set only one']],
     [{ region, credentials: { accessKeyId: '', secretAccessKey: 'x' } }, ['credentials.accessKeyId is empty. Set the']],
     [{ region, apiKey: [] }, ['apiKey is an empty list']],
     [
@@ -74,6 +74,7 @@ describe('a Bedrock upstream', () => {
       ],
     ],
     [{ region, credentials: undefined }, ['credentials is undefined.']],
+    [{ region, credentials: null }, ['credentials is null.']],
     [{ region, credentials: 'AKID' }, ['credentials is a string: write accessKeyId']],
   ])('reports the problem of %j', (options, problems) => {
     for (const make of [bedrock, bedrockMantle])

@@ -1,8 +1,7 @@
-import { ignoreRejection } from '../base/async.ts'
+import { ignoreRejection, lazy } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
-import { isObject } from '../base/json/object.ts'
-import type { JsonObject } from '../base/json/types.ts'
-import { type AwsCredentialSource, signCalls } from './aws/sign.ts'
+import { isObject, type JsonObject } from '../base/json/json.ts'
+import type { AwsCredentialSource } from './aws/sign.ts'
 import { lazyEventReader } from './lazy-event-reader.ts'
 import { openaiModels } from './openai-models.ts'
 import {
@@ -103,7 +102,11 @@ function awsCredentials(
   service: string,
 ): Pick<Upstream, 'headers' | 'keys' | 'authorize'> {
   if (credentials === undefined) return apiKeyHeaders(apiKey, bearerHeader, headers)
-  return { headers, authorize: signCalls(credentials, { region: region ?? '', service }) }
+  // Loaded with the first call: most gateways sign none.
+  const signer = lazy(() =>
+    import('./aws/sign.ts').then(({ signCalls }) => signCalls(credentials, { region: region ?? '', service })),
+  )
+  return { headers, authorize: async (call) => (await signer())(call) }
 }
 
 /** Returns the problems of the options that `bedrock` and `bedrockMantle` share. */
@@ -115,8 +118,9 @@ function awsProblems(options: AwsOptions): string[] {
     ...commonProblems(options, { apiKey: 'AWS_BEARER_TOKEN_BEDROCK', credentials: undefined }),
     ...(isRegion ? [] : [`region '${String(region)}' is not an AWS region: write it as in 'us-east-1'`]),
     ...(apiKey !== undefined && credentials !== undefined
-      ? ['apiKey and credentials are both given: leave one out, because a call carries one credential']
+      ? ['apiKey and credentials are both set: set only one, because a call carries one credential']
       : []),
+    // `commonProblems` reports undefined and null.
     ...(credentials === undefined || credentials === null || typeof credentials === 'function'
       ? []
       : accessKeyProblems(credentials)),

@@ -119,9 +119,9 @@ describe('calls in the messages format', () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' } }]
     const reply = await post('/v1/messages', { model: 'mistral-x', max_tokens: 9, messages: turns, tools }, version)
     expect(reply.status).toBe(200)
-    const [, said, result] = sent().messages as { tool_calls?: { id: string }[]; tool_call_id?: string }[]
-    expect(said?.tool_calls?.[0]?.id).toMatch(/^[a-zA-Z0-9]{9}$/)
-    expect(result?.tool_call_id).toBe(said?.tool_calls?.[0]?.id)
+    const [, assistantMessage, result] = sent().messages as { tool_calls?: { id: string }[]; tool_call_id?: string }[]
+    expect(assistantMessage?.tool_calls?.[0]?.id).toMatch(/^[a-zA-Z0-9]{9}$/)
+    expect(result?.tool_call_id).toBe(assistantMessage?.tool_calls?.[0]?.id)
   })
 
   it('use a provider’s messages endpoint at its own path', async () => {

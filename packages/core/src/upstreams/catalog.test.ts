@@ -139,8 +139,8 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
     [{ apiKey: [{ key: 'k', weight: 0 }] }, 'apiKey[0].weight is 0'],
     [{ baseURL: 'api.test/v1' }, 'is not a URL'],
     [{ baseURL: 'ftp://api.test' }, 'must start with http'],
-    [{ baseURL: 'https://api.test/v1?key=k' }, "baseURL 'https://api.test/v1' must not hold a query"],
-    [{ baseURL: 'https://ada:secret@api.test/v1' }, 'baseURL holds a name or a password: give them as headers'],
+    [{ baseURL: 'https://api.test/v1?key=k' }, "baseURL 'https://api.test/v1' must not contain a query"],
+    [{ baseURL: 'https://ada:secret@api.test/v1' }, 'baseURL contains a user name or a password: set them as headers'],
   ])('reports the problem of %j', (options, reason) => {
     expect(create(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(reason)] })
   })
@@ -205,8 +205,8 @@ describe('openaiCompatible', () => {
     [{ formats: ['gemini'] }, "formats holds 'gemini'"],
     [{ operations: ['dance'] }, "operations holds 'dance'"],
   ])('reports the problem of %j', (options, reason) => {
-    const told = { baseURL: 'https://api.test/v1', ...options } as unknown as core.CompatibleOptions
-    expect(core.openaiCompatible(told).problems).toEqual([expect.stringContaining(reason)])
+    const givenOptions = { baseURL: 'https://api.test/v1', ...options } as unknown as core.CompatibleOptions
+    expect(core.openaiCompatible(givenOptions).problems).toEqual([expect.stringContaining(reason)])
   })
 
   test('passes chat requests unchanged unless quirks are configured', () => {

@@ -80,7 +80,7 @@ const defineCatalog = <Name extends string>(
 ): Readonly<Record<Name, ProviderEntry>> => entries
 
 /**
- * All providers, by the name of their factory. The CLI configures them from JSON and environment variables, and docs/upstreams.md lists
+ * All providers, by the name of their factory. The CLI configures them from JSON and environment variables, and docs/reference/upstreams.md lists
  * them. A gateway that is configured in code does not load this module.
  */
 export const providerCatalog = defineCatalog({

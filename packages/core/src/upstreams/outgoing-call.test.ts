@@ -111,7 +111,7 @@ describe('the credentials of a call', () => {
       info: {
         kind: 'upstream_auth',
         status: 502,
-        message: "The gateway's own credentials for the upstream could not be obtained; this is not about your token.",
+        message: "The gateway's own credentials for the upstream could not be obtained. Your token is not the cause.",
       },
       cause: new Error('secret token sk-1'),
     })

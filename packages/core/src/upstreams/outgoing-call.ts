@@ -129,7 +129,7 @@ export async function addCredentials(
   } catch (cause) {
     throw new GatewayError(
       'upstream_auth',
-      "The gateway's own credentials for the upstream could not be obtained; this is not about your token.",
+      "The gateway's own credentials for the upstream could not be obtained. Your token is not the cause.",
       { cause },
     )
   }

@@ -25,7 +25,7 @@ describe('problems of common options', () => {
     [
       'a line break',
       { apiKey: 'canary\n' },
-      ['apiKey contains a line break or another character that no header can carry'],
+      ['apiKey contains a line break or another character that is not allowed in headers'],
     ],
     ['an empty list', { apiKey: [] }, ['apiKey is an empty list: add a key, or leave apiKey out']],
     [
@@ -113,7 +113,7 @@ describe('createGateway', () => {
     'upstreams.a.apiKey is undefined. Set the environment variable that it is read from (usually OPENAI_API_KEY)',
     "upstreams.a.baseURL 'localhost' is not a URL",
     'upstreams.b.apiKey is empty. Set the environment variable that it is read from (usually ANTHROPIC_API_KEY)',
-    "models['n'] names the upstream 'c'",
+    "models['n'] names the unknown upstream 'c'",
   ]
   const errorOf = (work: () => unknown): unknown => {
     try {

@@ -71,7 +71,7 @@ export function secretProblem(
   if (value.trim() === '') return [`${path} is empty. ${setVariable(variable)}${optional}`]
   return isValidHeader(['x', value])
     ? []
-    : [`${path} contains a line break or another character that no header can carry`]
+    : [`${path} contains a line break or another character that is not allowed in headers`]
 }
 
 function headerProblems(headers: unknown): string[] {
@@ -96,20 +96,20 @@ export function typeName(value: unknown): string {
 export function baseUrlProblem(baseURL: unknown): string[] {
   if (typeof baseURL !== 'string')
     return [
-      `baseURL is ${baseURL === undefined ? 'undefined' : `a ${typeof baseURL}`}: write a URL, as in 'https://host/v1'`,
+      `baseURL is ${baseURL === undefined ? 'undefined' : `a ${typeof baseURL}`}: write a URL such as 'https://host/v1'`,
     ]
   let url: URL
   try {
     url = new URL(baseURL)
   } catch {
-    return [`baseURL '${baseURL}' is not a URL: write it in full, as in 'https://host/v1'`]
+    return [`baseURL '${baseURL}' is not a URL: write a full URL such as 'https://host/v1'`]
   }
   if (url.username !== '' || url.password !== '')
-    return ["baseURL holds a name or a password: give them as headers, { authorization: 'Basic …' }"]
+    return ["baseURL contains a user name or a password: set them as headers instead, { authorization: 'Basic …' }"]
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return [`baseURL '${baseURL}' must start with http:// or https://`]
   if (url.search !== '' || url.hash !== '')
-    return [`baseURL '${url.origin}${url.pathname}' must not hold a query or a fragment`]
+    return [`baseURL '${url.origin}${url.pathname}' must not contain a query or a fragment`]
   return []
 }
 
@@ -160,6 +160,6 @@ function modelRuleProblems(given: unknown): string[] {
   return given.flatMap((rule: Partial<ModelRule> | null | undefined, index) =>
     typeof rule?.model === 'string' && rule.model !== ''
       ? []
-      : [`modelRules[${index}] has no model: write the beginning of the model's name`],
+      : [`modelRules[${index}] has no model: set the model to the start of the model name`],
   )
 }

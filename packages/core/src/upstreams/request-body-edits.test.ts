@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { type BodyOverrides, editRequestBody } from './request-body-edits.ts'
 import type { HostedCall, Hosting } from './upstream.ts'
 

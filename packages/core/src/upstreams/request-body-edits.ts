@@ -1,9 +1,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { editJson } from '../base/json/edit.ts'
-import { parseExact, stringifyExact } from '../base/json/exact-number.ts'
-import { isObject } from '../base/json/object.ts'
-import { type Member, scanJson } from '../base/json/scan.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject, type Member, scanJson, stringifyExact } from '../base/json/json.ts'
+import { parseExact } from '../base/json/parse.ts'
 import type { Hosting } from './upstream.ts'
 
 /** Changes to request bodies in a target's configuration. */

@@ -1,8 +1,7 @@
 import { errorKinds } from '../base/error-kinds.ts'
 import { type ErrorDetails, type ErrorInfo, GatewayError, type RetryHints } from '../base/errors.ts'
-import { parseExact, stringifyExact } from '../base/json/exact-number.ts'
-import { isObject, put } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put, stringifyExact } from '../base/json/json.ts'
+import { parseExact } from '../base/json/parse.ts'
 import { errorInResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { UpstreamWireCodec } from '../formats/codec.ts'
 import { bytesToUtf8, codeOf, type TransportResponse, unreadableResponse } from '../http/transport.ts'
@@ -24,7 +23,7 @@ export async function readUpstreamError(
   const { status } = response
   if (status >= 300 && status < 400) {
     response.discard()
-    return new GatewayError('upstream_bad_response', 'The upstream answered with a redirect, which is not followed.')
+    return new GatewayError('upstream_bad_response', 'The upstream responded with a redirect, which is not followed.')
   }
   const text = await errorText(response)
   const info = codec.decodeError(status, parseLoose(text), (name) => response.header(name))
@@ -70,7 +69,7 @@ export function toClientError(
   )
     return new GatewayError(
       'upstream_auth',
-      "The upstream refused the gateway's own credentials; this is not about your token.",
+      "The upstream rejected the gateway's own credentials. Your token is not the cause.",
       more,
     )
   const { kind, message, status: _, ...details } = redactInfo(info, upstream)
@@ -113,12 +112,13 @@ export function redactError(error: GatewayError, upstream: Upstream): GatewayErr
   const info = redactInfo(error.info, upstream)
   if (info === error.info) return error
   const { kind, message, ...details } = info
-  const { cause, headers, hints, allowance } = error
+  const { cause, headers, hints, allowance, logMessage } = error
   const more: { -readonly [K in keyof ErrorDetails]: ErrorDetails[K] } = { ...details }
   put(more, 'cause', cause)
   put(more, 'headers', headers)
   put(more, 'hints', hints)
   put(more, 'allowance', allowance)
+  put(more, 'logMessage', logMessage)
   return new GatewayError(kind, message, more)
 }
 
@@ -137,7 +137,7 @@ export const unreachable = (cause: unknown): GatewayError =>
 
 const noConnection = (cause: unknown): GatewayError =>
   connectCodes.has(codeOf(cause) ?? codeOf(causeOf(cause)) ?? '')
-    ? new GatewayError('upstream_connect_timeout', 'No connection to the upstream could be made in time.', { cause })
+    ? new GatewayError('upstream_connect_timeout', 'The connection to the upstream timed out.', { cause })
     : new GatewayError('upstream_unreachable', 'The upstream could not be reached.', { cause })
 
 /** Error codes of transports for a connection timeout. */

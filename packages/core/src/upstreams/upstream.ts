@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, OperationName, UpstreamFormat } from '../base/names.ts'
 import type { ModelRule, Quirks } from '../formats/target-traits.ts'
 
@@ -73,7 +73,7 @@ export interface UpstreamKey {
 export interface OutgoingCall {
   readonly method: string
   readonly url: string
-  /** By lower-case name. */
+  /** Keys are lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** Undefined if there is no body, and for uploads, which are sent while they are read. */
   readonly body: string | Uint8Array | undefined

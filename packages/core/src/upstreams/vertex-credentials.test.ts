@@ -3,7 +3,7 @@ import { authorizeWithGoogle } from './vertex.ts'
 
 /** Replaces google-auth-library: returns the tokens `g1`, `g2`, …, each valid for an hour. */
 function library(fail: { client?: boolean; token?: boolean } = {}) {
-  const asked: unknown[] = []
+  const calls: unknown[] = []
   let tokens = 0
   const client = {
     credentials: {} as { expiry_date?: number | null },
@@ -15,7 +15,7 @@ function library(fail: { client?: boolean; token?: boolean } = {}) {
   }
   class GoogleAuth {
     constructor(options: unknown) {
-      asked.push(options)
+      calls.push(options)
     }
     async getClient() {
       if (fail.client === true) throw new Error('Could not load the default credentials.')
@@ -23,7 +23,7 @@ function library(fail: { client?: boolean; token?: boolean } = {}) {
     }
   }
   vi.doMock('google-auth-library', () => ({ GoogleAuth }))
-  return { asked, client, fail }
+  return { calls, client, fail }
 }
 
 beforeEach(() => {
@@ -43,13 +43,13 @@ describe("Google's credentials", () => {
     [{ keyFile: 'key.json' }, { scopes, keyFilename: 'key.json' }],
     [{ credentials: { client_email: 'a@b' } }, { scopes, credentials: { client_email: 'a@b' } }],
   ])('are requested with %j', async (account, options) => {
-    const { asked } = library()
+    const { calls } = library()
     expect(await authorizeWithGoogle(account)()).toEqual({ authorization: 'Bearer g1', 'x-goog-user-project': 'quota' })
-    expect(asked).toEqual([options])
+    expect(calls).toEqual([options])
   })
 
   it('are requested once for all calls until shortly before they expire', async () => {
-    const { asked, client } = library()
+    const { calls, client } = library()
     const headers = authorizeWithGoogle({})
     const first = await Promise.all([headers(), headers(), headers()])
     expect(new Set(first.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer g1']))
@@ -57,7 +57,7 @@ describe("Google's credentials", () => {
     expect(await headers()).toMatchObject({ authorization: 'Bearer g1' })
     vi.advanceTimersByTime(60_000)
     expect(await headers()).toMatchObject({ authorization: 'Bearer g2' })
-    expect([asked.length, client.getRequestHeaders.mock.calls.length]).toEqual([1, 2])
+    expect([calls.length, client.getRequestHeaders.mock.calls.length]).toEqual([1, 2])
   })
 
   it.each(['client', 'token'] as const)('are requested again after a failure of the %s', async (part) => {

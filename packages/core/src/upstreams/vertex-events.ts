@@ -1,5 +1,5 @@
 import { createBlockCutter } from '../http/sse/blocks.ts'
-import { eventTooLarge } from '../http/sse/decode.ts'
+import { eventTooLarge } from '../http/sse/sse.ts'
 
 /** Default limit of one event in the gateway. */
 const eventBytes = 64 * 1024 * 1024

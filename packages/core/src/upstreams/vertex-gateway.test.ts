@@ -120,10 +120,10 @@ describe('calls to Vertex AI', () => {
     const { post, seen } = gatewayTo(({ url }) =>
       Response.json(url.includes('anthropic') ? { input_tokens: 7 } : { totalTokens: 7 }),
     )
-    const asked = { model: 'claude-x', messages: hi, system: 'be brief' }
+    const requested = { model: 'claude-x', messages: hi, system: 'be brief' }
     const counts = [
-      await post('/v1/messages/count_tokens', asked, versioned),
-      await post('/v1/messages/count_tokens', { ...asked, model: 'gemini-x' }, versioned),
+      await post('/v1/messages/count_tokens', requested, versioned),
+      await post('/v1/messages/count_tokens', { ...requested, model: 'gemini-x' }, versioned),
       await post('/v1beta/models/gemini-x:countTokens', {
         generateContentRequest: { model: 'models/gemini-x', contents: [{ parts: [{ text: 'hi' }] }] },
       }),
@@ -201,7 +201,7 @@ describe('embeddings of Vertex AI', () => {
     const two = await post('/v1/embeddings', { model: 'gemini-embedding-2', input: ['a', 'b'] })
     expect([two.status, await two.json()]).toMatchObject([
       400,
-      { error: { param: 'input', message: expect.stringContaining('one input a call') } },
+      { error: { param: 'input', message: expect.stringContaining('one input per call') } },
     ])
     expect(seen.length).toBe(1)
   })

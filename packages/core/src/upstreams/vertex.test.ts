@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../base/json/types.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format } from '../base/names.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { callUrl } from './outgoing-call.ts'
@@ -112,8 +112,8 @@ describe('the credentials of vertex', () => {
   it.each<[VertexOptions, string]>([
     [{}, 'project is missing: set the id'],
     [{ token }, 'project is missing: set the id'],
-    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are set: keep one'],
-    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are set: keep one'],
+    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are set: set only one'],
+    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are set: set only one'],
     [{ project: 'p', keyFile: '' }, 'keyFile is empty: write the path'],
     [{ project: 'p', token: 'tok' as unknown as () => string }, 'token is a string: write a function'],
     [
@@ -146,8 +146,8 @@ describe('a body for vertex', () => {
   })
 
   it('contains a role in each content for Gemini', () => {
-    const asked = { contents: [{ parts: [{ text: 'a' }] }, { role: 'model', parts: [] }, { role: '', parts: [] }] }
-    expect(sent('gemini', asked)).toEqual({
+    const requested = { contents: [{ parts: [{ text: 'a' }] }, { role: 'model', parts: [] }, { role: '', parts: [] }] }
+    expect(sent('gemini', requested)).toEqual({
       contents: [
         { parts: [{ text: 'a' }], role: 'user' },
         { role: 'model', parts: [] },

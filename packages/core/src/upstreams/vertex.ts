@@ -1,5 +1,4 @@
-import { isObject } from '../base/json/object.ts'
-import type { Json, JsonObject } from '../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import { copyInCamelCase, spellingOf } from '../formats/gemini/spelling.ts'
 import { authorizeWithToken, cacheUntilExpiry, type TokenSource } from './access-token.ts'
 import { lazyEventReader } from './lazy-event-reader.ts'
@@ -104,7 +103,7 @@ function vertexProblems(options: VertexOptions): string[] {
       credentials: undefined,
     }),
     ...(ways.length > 1
-      ? [`${ways.map(([name]) => name).join(' and ')} are set: keep one, because a call carries one credential`]
+      ? [`${ways.map(([name]) => name).join(' and ')} are set: set only one, because a call carries one credential`]
       : []),
     ...(token === undefined || token === null || typeof token === 'function'
       ? []
@@ -115,7 +114,7 @@ function vertexProblems(options: VertexOptions): string[] {
     ...(credentialsOption === undefined ? [] : googleCredentialProblems(credentialsOption)),
     ...(project === undefined && !Object.hasOwn(options, 'apiKey')
       ? [
-          'project is missing: set the id of the Google Cloud project (only express mode, with an apiKey, works without)',
+          'project is missing: set the id of the Google Cloud project. Only express mode, with an apiKey, works without it',
         ]
       : []),
     ...Object.entries({ project, location })
@@ -267,7 +266,7 @@ async function loadGoogleAuth() {
     return GoogleAuth
   } catch (cause) {
     throw new Error(
-      "Vertex AI needs google-auth-library to find Google's credentials, and it is not installed. Run npm install google-auth-library, or set token or apiKey in vertex()",
+      "Vertex AI requires google-auth-library to find Google's credentials, but it is not installed. Run npm install google-auth-library, or set token or apiKey in vertex()",
       { cause },
     )
   }

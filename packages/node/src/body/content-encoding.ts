@@ -37,7 +37,7 @@ export function decodeBody(encoding: string, limit: number): (data: Uint8Array) 
   if (decode === undefined) {
     throw new GatewayError(
       'unsupported_media_type',
-      `Unsupported content-encoding '${encoding.slice(0, 40)}': send the body plain, or as one of ${supportedEncodings}.`,
+      `Unsupported content-encoding '${encoding.slice(0, 40)}'. Send the body without encoding, or as one of: ${supportedEncodings}.`,
       { headers: { 'accept-encoding': supportedEncodings } },
     )
   }

@@ -46,7 +46,7 @@ export function fileSpool(): Spool {
           undefined,
           at,
         )
-        if (bytesRead === 0) throw new Error('The spooled upload is shorter than it was.')
+        if (bytesRead === 0) throw new Error('The temporary file of the upload is shorter than expected.')
         at += bytesRead
         yield buffer.subarray(0, bytesRead)
       }

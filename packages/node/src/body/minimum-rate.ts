@@ -145,5 +145,4 @@ function sweep(): void {
   for (const body of slow) body.onSlow()
 }
 
-export const bodyTooSlow = (): GatewayError =>
-  new GatewayError('timeout', 'The request body came too slowly and was given up.')
+export const bodyTooSlow = (): GatewayError => new GatewayError('timeout', 'The request body arrived too slowly.')

@@ -22,7 +22,7 @@ export function parsedBody(req: MaybeParsed): Uint8Array | undefined {
   if (typeof body === 'string') return Buffer.from(body)
   if (body !== undefined && body !== null) return Buffer.from(serialise(body))
   if (!hasBody(req)) return new Uint8Array(0)
-  throw new GatewayError('internal', 'Something before the gateway read the request body and did not keep it.', {
+  throw new GatewayError('internal', 'Middleware in front of the gateway read the request body and did not keep it.', {
     cause: new Error('Mount the gateway before the body parser, or keep the body as req.rawBody or req.body.'),
   })
 }
@@ -39,7 +39,7 @@ export function rawUpload(req: MaybeParsed): Uint8Array | undefined {
   if (!req.readableDidRead && !req.readableEnded) return undefined
   if (body instanceof Uint8Array) return body
   if (!hasBody(req)) return new Uint8Array(0)
-  throw new GatewayError('internal', 'Something before the gateway read the upload and did not keep its bytes.', {
+  throw new GatewayError('internal', 'Middleware in front of the gateway read the upload and did not keep its bytes.', {
     cause: new Error(
       'Mount the gateway before the upload parser (multer, for example), or keep the bytes as req.rawBody.',
     ),
@@ -51,7 +51,7 @@ function serialise(body: unknown): string {
     return JSON.stringify(body)
   } catch (cause) {
     // JSON.parse accepts deeper nesting than JSON.stringify.
-    throw new GatewayError('invalid_request', 'The request body nests too deeply.', { cause })
+    throw new GatewayError('invalid_request', 'The request body is nested too deeply.', { cause })
   }
 }
 

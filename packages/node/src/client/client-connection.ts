@@ -58,7 +58,7 @@ export class ClientConnection extends WatchedClient {
       this.unwatch()
       // HTTP/2 responses have no `writableFinished`.
       if (!(res.writableFinished ?? res.writableEnded))
-        canceller.abort(new GatewayError('cancelled', 'The client left before the reply was finished.'))
+        canceller.abort(new GatewayError('cancelled', 'The client disconnected before the response was complete.'))
     }
     if (res.destroyed) {
       onClose()

@@ -26,7 +26,7 @@ test.each(['mixed.test', 'mapped.test', 'unknown.test'])(
   async (name) => {
     // The same text as for an unreachable host, so that clients cannot probe the private network.
     await expect(fetch(new URL(`http://${name}/`), createCanceller())).rejects.toMatchObject({
-      message: 'its host could not be reached',
+      message: 'the host of the URL could not be reached',
       cause: { message: `'${name}' is not on the public internet` },
     })
   },

@@ -8,17 +8,17 @@ const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 interface Place {
   readonly port: number
-  readonly asked: { url: string; headers: Record<string, unknown> }[]
+  readonly requests: { url: string; headers: Record<string, unknown> }[]
 }
 
 /** A host on this machine, which the tests must allow. */
 async function place(listener: RequestListener): Promise<Place> {
-  const asked: Place['asked'] = []
+  const requests: Place['requests'] = []
   const { port } = await serve((req, res) => {
-    asked.push({ url: req.url ?? '', headers: req.headers })
+    requests.push({ url: req.url ?? '', headers: req.headers })
     listener(req, res)
   })
-  return { port, asked }
+  return { port, requests }
 }
 
 const here: MediaFetcherOptions = { hosts: ['localhost', '127.0.0.1'], insecure: true, allowAddress: () => true }
@@ -72,11 +72,11 @@ describe('allowed URLs', () => {
 
 describe('a fetched file', () => {
   test('is returned as bytes with its type, and no header of the client is sent', async () => {
-    const { port, asked } = await place((_req, res) => res.setHeader('content-type', 'image/PNG; q=1').end(png))
+    const { port, requests } = await place((_req, res) => res.setHeader('content-type', 'image/PNG; q=1').end(png))
     const media = await get(`http://localhost:${port}/a.png?b=c`)
     expect(media).toEqual({ bytes: png, mediaType: 'image/png' })
-    expect(asked[0]?.url).toBe('/a.png?b=c')
-    expect(Object.keys(asked[0]?.headers ?? {}).sort()).toEqual([
+    expect(requests[0]?.url).toBe('/a.png?b=c')
+    expect(Object.keys(requests[0]?.headers ?? {}).sort()).toEqual([
       'accept',
       'accept-encoding',
       'connection',
@@ -109,21 +109,21 @@ describe('a fetched file', () => {
       {},
       /type 'text\/html'/,
     ],
-    ['of no type', (_req, res) => res.end('who knows'), {}, /does not send its type/],
+    ['of no type', (_req, res) => res.end('who knows'), {}, /does not send the type/],
     [
       'of an unknown type with the bytes of one that is not accepted',
       (_req, res) => res.end(png),
       { types: ['application/pdf'] },
-      /does not send its type/,
+      /does not send the type/,
     ],
-    ['an error response', (_req, res) => res.writeHead(404).end(), {}, /answered 404/],
+    ['an error response', (_req, res) => res.writeHead(404).end(), {}, /returned status 404/],
     [
       'compressed',
       (_req, res) => res.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(png),
       {},
       /with a content-encoding/,
     ],
-    ['not sent within the timeout', () => {}, { timeoutMs: 100 }, /within 100 ms/],
+    ['not sent within the timeout', () => {}, { timeoutMs: 100 }, /longer than 100 ms/],
     [
       'truncated',
       (_req, res) =>
@@ -161,12 +161,12 @@ describe('a fetched file', () => {
 
 describe('a host in the private network', () => {
   test.each(['http://localhost:PORT/', 'http://127.0.0.1:PORT/'])('receives no connection for %s', async (url) => {
-    const { port, asked } = await place((_req, res) => res.setHeader('content-type', 'image/png').end(png))
+    const { port, requests } = await place((_req, res) => res.setHeader('content-type', 'image/png').end(png))
     const { fetch } = mediaFetcher({ hosts: ['localhost', '127.0.0.1'], insecure: true })
     await expect(fetch(new URL(url.replace('PORT', String(port))), createCanceller())).rejects.toMatchObject({
-      message: 'its host could not be reached',
+      message: 'the host of the URL could not be reached',
       cause: { message: expect.stringContaining('is not on the public internet') },
     })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 })

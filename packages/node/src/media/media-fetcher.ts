@@ -76,7 +76,7 @@ async function fetchMedia(
 ): Promise<FetchedMedia> {
   const { timeoutMs = 10_000 } = options
   const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(refused(`it did not arrive within ${timeoutMs} ms`)), timeoutMs)
+  const timer = setTimeout(() => controller.abort(refused(`the download took longer than ${timeoutMs} ms`)), timeoutMs)
   const onAbort = (): void => controller.abort(refused('the client disconnected'))
   if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort)
@@ -85,14 +85,14 @@ async function fetchMedia(
     for (let hops = 0; hops <= maxRedirects; hops++) {
       const result = await fetchOnce(url, controller.signal, options)
       if (!(result instanceof URL)) return result
-      if (!allows(result)) throw refused('it redirects to a host that is not allowed')
+      if (!allows(result)) throw refused('the URL redirects to a host that is not allowed')
       url = result
     }
-    throw refused(`it redirects more than ${maxRedirects} times`)
+    throw refused(`the URL redirects more than ${maxRedirects} times`)
   } catch (cause) {
     if (controller.signal.aborted) throw controller.signal.reason
     // The same text for an unknown name, a private address and an unreachable host, so that clients cannot probe the network.
-    throw cause instanceof GatewayError ? cause : refused('its host could not be reached', cause)
+    throw cause instanceof GatewayError ? cause : refused('the host of the URL could not be reached', cause)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
@@ -119,12 +119,12 @@ async function fetchOnce(url: URL, signal: AbortSignal, options: MediaFetcherOpt
     })
     const { statusCode, headers } = response
     if (statusCode >= 300 && statusCode < 400 && typeof headers.location === 'string') {
-      if (!URL.canParse(headers.location, url)) throw refused('it redirects to an invalid address')
+      if (!URL.canParse(headers.location, url)) throw refused('the URL redirects to an invalid URL')
       return new URL(headers.location, url)
     }
-    if (statusCode !== 200) throw refused(`its host answered ${statusCode}`)
+    if (statusCode !== 200) throw refused(`the host of the URL returned status ${statusCode}`)
     if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
-      throw refused('its host sends it with a content-encoding')
+      throw refused('the host of the URL sends the file with a content-encoding')
     return await readMedia(response, options)
   } finally {
     // Does not wait for the unread rest of the body.
@@ -169,7 +169,7 @@ async function readMedia(
   { headers, body }: Dispatcher.ResponseData,
   { maxBytes = 20 * 1024 * 1024, types = usualTypes }: MediaFetcherOptions,
 ): Promise<FetchedMedia> {
-  const tooLarge = (): GatewayError => refused(`it is larger than ${maxBytes} bytes`)
+  const tooLarge = (): GatewayError => refused(`the file is larger than ${maxBytes} bytes`)
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   const declaredType = String(headers['content-type'] ?? '')
     .replace(/;.*$/s, '')
@@ -180,7 +180,7 @@ async function readMedia(
   // Object stores use these for files of unknown type; the first bytes may show it.
   const isUnknown = ['', 'application/octet-stream', 'binary/octet-stream'].includes(declaredType)
   if (!isUnknown && !isAccepted(declaredType))
-    throw refused(`it is of the type '${declaredType.slice(0, 60)}', which is not accepted`)
+    throw refused(`the file has the type '${declaredType.slice(0, 60)}', which is not accepted`)
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
@@ -190,7 +190,8 @@ async function readMedia(
   }
   const bytes = Buffer.concat(chunks)
   const mediaType = isUnknown ? detectType(bytes) : declaredType
-  if (mediaType === undefined || !isAccepted(mediaType)) throw refused('its host does not send its type')
+  if (mediaType === undefined || !isAccepted(mediaType))
+    throw refused('the host of the URL does not send the type of the file')
   return { bytes, mediaType }
 }
 

@@ -97,7 +97,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     )
 
   const idleTimer = setTimeout(() => {
-    const text = `No message came for ${session.idleMs / 1000} s.`
+    const text = `No message arrived for ${session.idleMs / 1000} s.`
     endBoth(new GatewayError('timeout', text), text)
   }, session.idleMs)
 
@@ -153,7 +153,10 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
       end(
         isNormal
           ? { outcome: 'finished' }
-          : { outcome: 'failed', error: new GatewayError('upstream_error', `The upstream closed with ${code}.`) },
+          : {
+              outcome: 'failed',
+              error: new GatewayError('upstream_error', `The upstream closed the session with the code ${code}.`),
+            },
         () => closeWith(client.socket, code, session.closeReason(reason.toString())),
       )
       return
@@ -161,7 +164,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     const tooLarge = error?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
     const text = tooLarge
       ? `The upstream sent a message larger than the limit of ${session.messageBytes} bytes.`
-      : 'The connection to the upstream broke.'
+      : 'The connection to the upstream was lost.'
     end(
       {
         outcome: 'failed',

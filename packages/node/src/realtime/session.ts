@@ -74,7 +74,7 @@ function watchWaitingClient(socket: Duplex, head: Buffer): { readonly signal: Ca
   const chunks: Buffer[] = [head]
   let size = head.length
   const onLeave = (): void =>
-    signal.abort(new GatewayError('cancelled', 'The client left before the session was open.'))
+    signal.abort(new GatewayError('cancelled', 'The client disconnected before the session was open.'))
   // Only a socket that is read reports that its peer has closed.
   const onData = (chunk: Buffer): void => {
     size += chunk.length

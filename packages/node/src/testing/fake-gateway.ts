@@ -120,6 +120,9 @@ export function createFakeGateway(): FakeGateway {
     seen,
     bodyLimit: 1024 * 1024,
     routes,
+    requiresCredential: true,
+    status: () => ({ draining: false, activeCalls: 0, upstreams: [] }),
+    describeModels: async () => [],
     fetch: async (input, init) =>
       toResponse(await handle(fromRequest(input instanceof Request ? input : new Request(input, init)))),
     upgrade: async (request) =>

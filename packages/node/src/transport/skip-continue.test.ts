@@ -51,11 +51,11 @@ describe('an unrequested interim response', () => {
 })
 
 describe('a 408 that closes a connection', () => {
-  const late = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 4\r\n\r\nidle'
+  const timeoutResponse = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 4\r\n\r\nidle'
 
   it('makes the transport send the call once more if the connection was idle', async () => {
     const { url, requests, connections } = await serveRaw((socket, request) => {
-      if (request === 2) socket.end(late)
+      if (request === 2) socket.end(timeoutResponse)
       else socket.write(ok)
     })
     const { call } = start()
@@ -67,9 +67,9 @@ describe('a 408 that closes a connection', () => {
   })
 
   it.each([
-    ['on a fresh connection', 1, late, {}],
-    ['that leaves the connection open', 2, late.replace('connection: close\r\n', ''), {}],
-    ['if the call must not be sent again', 2, late, { resend: false }],
+    ['on a fresh connection', 1, timeoutResponse, {}],
+    ['that leaves the connection open', 2, timeoutResponse.replace('connection: close\r\n', ''), {}],
+    ['if the call must not be sent again', 2, timeoutResponse, { resend: false }],
   ])('is passed on as the response %s', async (_name, at, response, options) => {
     const { url, requests } = await serveRaw((socket, request) => {
       socket.write(request === at ? response : ok)
@@ -86,7 +86,7 @@ describe('a 408 that closes a connection', () => {
   it('is passed on as the response if it arrives again', async () => {
     const { url, requests } = await serveRaw((socket, request) => {
       if (request === 1) socket.write(ok)
-      else socket.end(late)
+      else socket.end(timeoutResponse)
     })
     const { call } = start()
     await (await call(url)).bytes(10)

@@ -16,7 +16,7 @@ export interface FakeProviderOptions {
   validate?: boolean
   /** Milliseconds between the words of a streamed response. Default 0; about 25 makes a pleasant demo. */
   paceMs?: number
-  /** Chat field for reasoning that the request asked for. Default `'hidden'`: only counted, as OpenAI does. */
+  /** Chat field for reasoning that the request enabled. Default `'hidden'`: only counted, as OpenAI does. */
   chatReasoning?: 'hidden' | 'reasoning_content' | 'reasoning'
   /** Pads the data of Messages events with spaces and the deltas of Responses with letters, as the real APIs do. Default true. */
   padding?: boolean

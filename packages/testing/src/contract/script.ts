@@ -118,7 +118,7 @@ export interface Script {
   readonly finish?: FinishWord | (string & {})
   /** The sequence for `finish: 'stop-sequence'`. */
   readonly stopSequence?: string
-  /** Model name in the answer. Default: the requested one. */
+  /** Model name in the response. Default: the requested one. */
   readonly model?: string
   /** An error status: the body is the format's own error for it. */
   readonly status?: number

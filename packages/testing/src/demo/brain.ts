@@ -62,8 +62,8 @@ function answerOf(
 
 const help =
   'Ask me anything and I will echo it. Mention a tool by its name and I will call it; send an image or a document and I will ' +
-  'describe it. Write [[words:200]] for a long answer, [[think]] for reasoning, [[status:429 retry-after:2]] or ' +
-  '[[reset after:5]] to see things go wrong.'
+  'describe it. Write [[words:200]] for a long reply, [[think]] for reasoning, [[status:429 retry-after:2]] or ' +
+  '[[reset after:5]] to simulate failures.'
 
 function echo(rest: string, prompt: Prompt): string {
   const greeting = rest === '' ? 'You said nothing.' : `You said: ${quote(rest)}.`
@@ -118,12 +118,12 @@ function callsOf(prompt: Prompt, directives: readonly Directive[], rest: string)
   const usable = prompt.tools.filter(
     (tool) => (allowed?.includes(tool.name) ?? true) && (named ?? tool.name) === tool.name,
   )
-  const asked = directives.filter((directive) => directive.name === 'tool')
+  const toolDirectives = directives.filter((directive) => directive.name === 'tool')
   const many = find(directives, 'tools')
   const bounded = (calls: ScriptedToolCall[]): ScriptedToolCall[] => (prompt.parallelTools ? calls : calls.slice(0, 1))
-  if (asked.length > 0) {
+  if (toolDirectives.length > 0) {
     return bounded(
-      asked.map((directive) => ({
+      toolDirectives.map((directive) => ({
         name: directive.value,
         input: parseJson(directive.options.input ?? '') ?? {},
       })),

@@ -53,10 +53,10 @@ export interface DemoRank {
 
 /** Ranks documents by what they share with the query, best first. */
 export function demoRerank(query: string, documents: readonly string[]): DemoRank[] {
-  const asked = demoEmbedding(query, rerankDimensions)
+  const queryVector = demoEmbedding(query, rerankDimensions)
   return documents
     .map((text, index) => {
-      const near = similarity(asked, demoEmbedding(text, rerankDimensions))
+      const near = similarity(queryVector, demoEmbedding(text, rerankDimensions))
       return { index, score: Math.round(Math.max(0, near) * 1e6) / 1e6 }
     })
     .sort((a, b) => b.score - a.score || a.index - b.index)

@@ -55,7 +55,7 @@ describe('plain requests to the demo model', () => {
     expect(answer([...reported, turn('What is the code word?')])).toBe('MANGO')
     const page = inline('document', 'application/pdf', btoa('BT (The code word is PAPAYA.) Tj ET'))
     expect(answer([turn('What is the code word in this document?', [page])])).toBe('PAPAYA')
-    expect(answer([turn('What is the code word?')])).toBe('Nobody told me a code word.')
+    expect(answer([turn('What is the code word?')])).toBe('I do not know a code word.')
   })
 
   test('make it name the color of an image', () => {

@@ -12,7 +12,7 @@ export function answerPlainRequest(prompt: Prompt, last: PromptTurn | undefined,
     const seen = media.map(pictureColour).find((colour) => colour !== undefined)
     if (seen !== undefined) return seen
   }
-  if (/\bwhat is the code word\b/i.test(rest)) return codeWord(prompt) ?? 'Nobody told me a code word.'
+  if (/\bwhat is the code word\b/i.test(rest)) return codeWord(prompt) ?? 'I do not know a code word.'
   return wordsIn(rest) ?? wordsIn(prompt.system)
 }
 

@@ -30,16 +30,16 @@ export async function serveOperation(call: ServiceCall): Promise<Response> {
   const { form } = content
   const named = call.exchange.record.model
   const model = named ?? service.defaultModel ?? ''
-  const asked: ServiceRequest = { body, form, model, route }
+  const request: ServiceRequest = { body, form, model, route }
   const error =
     unreadableBodyError(call) ??
-    (call.validate ? service.check(asked) : undefined) ??
+    (call.validate ? service.check(request) : undefined) ??
     (named === undefined || call.exists(named) ? undefined : service.conventions.unknownModelError(model, route))
   if (error) return errorResponse(call, error)
-  const script = scripted ?? directedScript(service.directiveText(asked))
+  const script = scripted ?? directedScript(service.directiveText(request))
   const { brain, ids, now } = call
   return sendResponse({ ...call, script }, () => ({
-    rendering: service.render({ ...asked, script, scripted: scripted !== undefined, brain, ids, now }),
+    rendering: service.render({ ...request, script, scripted: scripted !== undefined, brain, ids, now }),
     stream: call.exchange.record.stream,
   }))
 }

@@ -21,7 +21,7 @@ describe.skipIf(!present)('recorded requests of real clients', () => {
 
   it('are accepted and rejected as by the real providers', async () => {
     const strange: string[] = []
-    let taken = 0
+    let used = 0
     for (const file of files) {
       for (const { method, url, headers, body } of JSON.parse(readFileSync(join(folder, file), 'utf8')).requests) {
         if (method !== 'POST' || !spoken.test(url)) continue
@@ -32,12 +32,12 @@ describe.skipIf(!present)('recorded requests of real clients', () => {
         })
         const response = await createFakeProvider().fetch(request)
         const answer = await response.text()
-        if (response.status === 200) taken++
+        if (response.status === 200) used++
         else if (!refused.test(answer)) strange.push(`${file} ${url} ${response.status} ${answer.slice(0, 400)}`)
       }
     }
     expect(strange).toEqual([])
-    expect(taken).toBeGreaterThan(200)
+    expect(used).toBeGreaterThan(200)
   })
 })
 

@@ -93,8 +93,8 @@ export function createRealtimeSession(model: string): RealtimeSession {
   }
 
   const respond = (given: JsonObject): JsonObject[] => {
-    const asked = object(given.response)
-    const modalities = list(asked.output_modalities ?? session.output_modalities)
+    const requested = object(given.response)
+    const modalities = list(requested.output_modalities ?? session.output_modalities)
     const spoken = modalities.includes('audio')
     const response: JsonObject = {
       object: 'realtime.response',
@@ -106,7 +106,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
       output_modalities: modalities,
       max_output_tokens: 'inf',
       usage: null,
-      metadata: asked.metadata ?? null,
+      metadata: requested.metadata ?? null,
     }
     const text = output === '' ? 'Hello!' : `You said: ${output}`
     const words = tokenize(text)

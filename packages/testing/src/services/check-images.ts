@@ -50,16 +50,16 @@ const mostImages = 16
 const mostPixels = 4096
 
 /** Returns OpenAI's error for an invalid image request, or undefined. */
-export function checkImages(asked: ServiceRequest): WireError | undefined {
-  const { body, route, form } = asked
+export function checkImages(request: ServiceRequest): WireError | undefined {
+  const { body, route, form } = request
   const operation = route.served ?? 'images'
-  const error = checkShape({ ...body, model: body.model ?? asked.model }, shapes[operation] ?? {})
+  const error = checkShape({ ...body, model: body.model ?? request.model }, shapes[operation] ?? {})
   if (error) return error
   return (
-    checkModel(asked) ??
-    (operation === 'image-variations' ? undefined : checkPrompt(body.prompt, asked.model)) ??
+    checkModel(request) ??
+    (operation === 'image-variations' ? undefined : checkPrompt(body.prompt, request.model)) ??
     (operation === 'images' ? undefined : form ? checkFiles(form, operation) : checkPictures(body.images)) ??
-    checkSize(body.size, asked.model)
+    checkSize(body.size, request.model)
   )
 }
 

@@ -149,7 +149,7 @@ export const completions: Service = {
   contentTypes: ['application/json'],
   read: readJson,
   check: checkCompletion,
-  directiveText: (asked) => inputsOf(asked)[0]?.text ?? '',
+  directiveText: (request) => inputsOf(request)[0]?.text ?? '',
   render: (serving) => ({ body: () => bodyOf(serving), events: () => eventsOf(serving) }),
 }
 

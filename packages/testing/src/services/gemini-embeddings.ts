@@ -31,12 +31,12 @@ const settingsOf = (request: JsonObject): JsonObject => ({ ...request, ...asObje
 
 const bare = (model: string): string => model.replace(/^.*models\//, '')
 
-function check(asked: ServiceRequest): WireError | undefined {
-  const batch = asked.route.action === 'batchEmbedContents'
+function check(serviceRequest: ServiceRequest): WireError | undefined {
+  const batch = serviceRequest.route.action === 'batchEmbedContents'
   const message = batch ? 'BatchEmbedContentsRequest' : 'EmbedContentRequest'
-  const { error } = readGeminiJson(asked.body, message)
+  const { error } = readGeminiJson(serviceRequest.body, message)
   if (error) return error
-  const requests = requestsOf(asked)
+  const requests = requestsOf(serviceRequest)
   if (requests.length === 0) return invalidArgument(`* ${message}.requests: requests is not specified\n`)
   if (requests.length > mostRequests)
     return invalidArgument(`* ${message}.requests: at most ${mostRequests} requests can be in one batch\n`)
@@ -44,7 +44,7 @@ function check(asked: ServiceRequest): WireError | undefined {
     const at = `${message}.${batch ? `requests[${index}].` : ''}`
     const model = bare(asString(request.model))
     if (batch && model === '') return invalidArgument(`* ${at}model: model is not specified\n`)
-    if (model !== '' && model !== bare(asked.model))
+    if (model !== '' && model !== bare(serviceRequest.model))
       return invalidArgument(`* ${at}model: the model in the request must be that of the path.\n`)
     if (request.content === undefined) return invalidArgument(`* ${at}content: contents is not specified\n`)
     if (partsOf(request).length === 0)
@@ -82,7 +82,7 @@ export const geminiEmbeddings: Service = {
   read: readJson,
   wantsStream: () => false,
   check,
-  directiveText: (asked) => textOf(requestsOf(asked)[0] ?? {}),
+  directiveText: (request) => textOf(requestsOf(request)[0] ?? {}),
   render: (serving) => ({
     body() {
       const { model, route } = serving

@@ -105,7 +105,7 @@ const common = {
 /** Cohere's v2: documents that share words with the query come first. */
 export const cohereRerank: Service = {
   ...common,
-  check: (asked) => check(asked, false),
+  check: (request) => check(request, false),
   render: ({ body, ids }) => ({
     body: () => ({
       id: uuid(ids.item('').slice(1)),
@@ -119,7 +119,7 @@ export const cohereRerank: Service = {
 /** `/v1/rerank` of Jina and Cohere's v1: documents may be objects, and are returned with `return_documents`. */
 export const rerank: Service = {
   ...common,
-  check: (asked) => check(asked, true),
+  check: (request) => check(request, true),
   render: ({ body, model, script, ids }) => ({
     body() {
       const documents = asList(body.documents)

@@ -42,9 +42,9 @@ export interface Service {
   /** Returns true if a stream is requested. Default: `stream: true`. */
   wantsStream?(body: JsonObject): boolean
   /** Returns the provider's error for an invalid request. */
-  check(asked: ServiceRequest): WireError | undefined
+  check(request: ServiceRequest): WireError | undefined
   /** Returns the text that may contain directives. */
-  directiveText(asked: ServiceRequest): string
+  directiveText(request: ServiceRequest): string
   render(serving: ScriptedRequest): RenderedAnswer
 }
 

@@ -6,7 +6,7 @@ import { eventsOf, requestTo } from '../provider/requests.test-support.ts'
 const speech = (input: string, more: JsonObject = {}): Request =>
   requestTo('/v1/audio/speech', { model: 'demo-speech', voice: 'ash', input, ...more })
 /** A request of each service, with the given text in a place where directives are read. */
-const asked: readonly (readonly [string, (words: string) => Request])[] = [
+const requests: readonly (readonly [string, (words: string) => Request])[] = [
   ['embeddings', (input) => requestTo('/v1/embeddings', { model: 'm', input })],
   ['completions', (prompt) => requestTo('/v1/completions', { model: 'm', prompt })],
   ['moderations', (input) => requestTo('/v1/moderations', { input })],
@@ -16,7 +16,7 @@ const asked: readonly (readonly [string, (words: string) => Request])[] = [
   ['embeddings', (text) => requestTo('/v1beta/models/m:embedContent', { content: { parts: [{ text }] } })],
 ]
 
-describe.each(asked)('service %s', (operation, ask) => {
+describe.each(requests)('service %s', (operation, ask) => {
   it('returns an error status in its provider’s error shape', async () => {
     const provider = createFakeProvider()
     const response = await provider.fetch(ask('[[status:429 retry-after:2]]'))

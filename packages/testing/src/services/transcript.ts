@@ -33,7 +33,7 @@ export function audioDuration(bytes: Uint8Array): { readonly seconds: number; re
 }
 
 /** Returns the demo's transcript, which describes the file. */
-export function describeAudio({ filename, contentType, bytes }: FormPart, prompt: string, asked: string): string {
+export function describeAudio({ filename, contentType, bytes }: FormPart, prompt: string, language: string): string {
   const { seconds, guessed } = audioDuration(bytes)
   const type = contentType === '' ? 'of no type' : contentType
   const size = bytes.length.toLocaleString('en-US')
@@ -41,7 +41,7 @@ export function describeAudio({ filename, contentType, bytes }: FormPart, prompt
     `I heard ${guessed ? 'about ' : ''}${seconds.toFixed(2)} seconds of sound.`,
     `The file is “${filename ?? ''}” (${type}, ${size} bytes).`,
     ...(prompt === '' ? [] : [`The prompt was “${prompt}”.`]),
-    ...(asked === '' ? [] : [`The language was to be “${asked}”.`]),
+    ...(language === '' ? [] : [`The language was to be “${language}”.`]),
   ].join(' ')
 }
 

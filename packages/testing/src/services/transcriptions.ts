@@ -30,14 +30,14 @@ const fileOf = ({ form }: Pick<ScriptedRequest, 'form'>): FormPart => formFiles(
 
 function transcriptOf(serving: ScriptedRequest): Transcript {
   const { body, script, route } = serving
-  const asked = asString(body.language)
-  const text = script.text ?? describeAudio(fileOf(serving), asString(body.prompt), asked)
+  const language = asString(body.language)
+  const text = script.text ?? describeAudio(fileOf(serving), asString(body.prompt), language)
   // Translations are into English, whatever the source language.
-  const english = route.served === 'translations' || asked === ''
+  const english = route.served === 'translations' || language === ''
   return timedTranscript(
     text,
     audioDuration(fileOf(serving).bytes).seconds,
-    english ? 'english' : (languages[asked] ?? asked),
+    english ? 'english' : (languages[language] ?? language),
   )
 }
 
@@ -164,8 +164,8 @@ const mostBytes = 26_214_400
 const leastSeconds = 0.1
 
 /** Returns OpenAI's error for an invalid transcription request, or undefined. */
-function checkTranscription(asked: ServiceRequest): WireError | undefined {
-  const { body, route, model, form } = asked
+function checkTranscription(request: ServiceRequest): WireError | undefined {
+  const { body, route, model, form } = request
   const error = checkShape(body, shapes[route.served ?? 'transcriptions'] ?? {})
   if (error) return error
   const file = formFiles(form, 'file')[0]
@@ -184,7 +184,7 @@ function checkTranscription(asked: ServiceRequest): WireError | undefined {
     const words = `Audio file is too short. Minimum audio length is ${leastSeconds} seconds.`
     return fieldError(words, 'file', 'audio_too_short')
   }
-  return checkFormat(asked, model)
+  return checkFormat(request, model)
 }
 
 function checkFormat({ body }: ServiceRequest, model: string): WireError | undefined {

@@ -218,9 +218,9 @@ describe('faults on a socket', () => {
     'reset the connection of a %s stream before the headers and after a number of events',
     async (format) => {
       expect(await get(format, '[[reset]]')).toMatchObject({ error: 'ECONNRESET', text: '' })
-      const late = await get(format, '[[reset after:3]]')
-      expect(late).toMatchObject({ status: 200, error: 'ECONNRESET' })
-      expect(eventsOf(late.text)).toHaveLength(3)
+      const delayed = await get(format, '[[reset after:3]]')
+      expect(delayed).toMatchObject({ status: 200, error: 'ECONNRESET' })
+      expect(eventsOf(delayed.text)).toHaveLength(3)
     },
   )
 

@@ -14,6 +14,11 @@ export interface Storage {
    * operator should know. Default: checks nothing.
    */
   check?(): void
+  /**
+   * Resolves if the data can be reached, for readiness checks. Rejects with StorageAwayError otherwise, within the time that a request can wait.
+   * Default: the data is in this process.
+   */
+  ping?(): Promise<void>
   /** Writes all unwritten data, and releases files and timers. Connections of the host stay open. */
   close(): Promise<void>
 }
@@ -48,4 +53,6 @@ export interface TokenStore {
 /** The storage cannot be reached, or did not respond in time. */
 export class StorageAwayError extends Error {
   override readonly name = 'StorageAwayError'
+  /** The storage itself logs when it becomes unavailable. */
+  isLogged?: boolean
 }

@@ -35,17 +35,17 @@ function appendAndKill(folder: string, run: number, afterMs: number): Promise<nu
   const child = mortal(
     spawn(process.execPath, [program, folder, `${run}-`, 'Infinity'], { stdio: ['ignore', 'pipe', 'inherit'] }),
   )
-  let said = ''
+  let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (said === '') setTimeout(() => child.kill('SIGKILL'), afterMs)
-    said += text
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), afterMs)
+    output += text
   })
   return new Promise((resolve, reject) =>
     child.on('error', reject).on('close', (_, signal) => {
       // The last line may be cut off.
-      const acknowledged = Number(said.split('\n').at(-2))
+      const acknowledged = Number(output.split('\n').at(-2))
       if (signal === 'SIGKILL' && acknowledged > 0) resolve(acknowledged)
-      else reject(new Error(`the process ended with ${signal}, having said: ${said.slice(-100)}`))
+      else reject(new Error(`the process ended with ${signal}, having said: ${output.slice(-100)}`))
     }),
   )
 }

@@ -16,7 +16,7 @@ import { filesIn, idsIn, readAll, recordWith, tempFolder } from './ledger.test-s
 
 const quiet = { logger: false } as const
 const range = (count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => String(from + i))
-const told = () => {
+const errorMessages = () => {
   const lines: string[] = []
   return {
     lines,
@@ -175,27 +175,29 @@ function breakDisk(folder: string): () => void {
 
 it('keeps records that it cannot write, warns once, and writes them later', async () => {
   const folder = join(tempFolder(), 'ledger')
-  const { lines, logger } = told()
+  const { lines, logger } = errorMessages()
   const ledger = fileLedger({ folder, logger })
   const mend = breakDisk(folder)
   for (const id of range(1500)) ledger.append(recordWith({ id }))
   await expect(ledger.flush()).rejects.toThrow(`ledger in ${folder}: 1500 records could not be written yet`)
   await expect(ledger.flush()).rejects.toThrow()
   expect(lines).toEqual([
-    expect.stringMatching(/^modelgate: ledger in .*: cannot write \(ENOTDIR.*\): make room.*; 1500 records wait$/),
+    expect.stringMatching(
+      /^modelgate: ledger in .*: cannot write \(ENOTDIR.*\). Free disk space.*; 1500 records are not written yet$/,
+    ),
   ])
   ledger.append(recordWith({ id: '1500' }))
   mend()
   await ledger.flush()
   expect(await idsIn(folder)).toEqual(range(1501))
-  expect(lines[1]).toMatch(/is written again; 0 records wait$/)
+  expect(lines[1]).toMatch(/writing works again; 0 records are not written yet$/)
   await ledger.close()
   expect(ledger.dropped).toBe(0)
 })
 
 it('retries automatically', async () => {
   const folder = join(tempFolder(), 'ledger')
-  const { lines, logger } = told()
+  const { lines, logger } = errorMessages()
   const ledger = fileLedger({ folder, logger })
   const mend = breakDisk(folder)
   ledger.append(recordWith({ id: '1' }))
@@ -207,13 +209,15 @@ it('retries automatically', async () => {
 
 it('drops and counts new records once 100,000 are queued, without a warning for each', async () => {
   const folder = join(tempFolder(), 'ledger')
-  const { lines, logger } = told()
+  const { lines, logger } = errorMessages()
   const ledger = fileLedger({ folder, logger })
   const mend = breakDisk(folder)
   const small = recordWith({ attempts: [] })
   for (let id = 0; id < 100_010; id++) ledger.append({ ...small, id: String(id) })
   expect(ledger.dropped).toBe(10)
-  expect(lines).toEqual([expect.stringMatching(/records are dropped; 100000 records wait; 1 records were dropped/)])
+  expect(lines).toEqual([
+    expect.stringMatching(/records are dropped; 100000 records are not written yet; 1 records were dropped/),
+  ])
   mend()
   await ledger.flush()
   ledger.append({ ...small, id: 'later' })

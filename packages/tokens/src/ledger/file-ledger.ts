@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
-import type { Logger } from '@modelgate/core'
-import { safeLogger } from '../base/safe-logger.ts'
+import { type Logger, toLogger } from '@modelgate/core'
 import { type DayFile, isDay, openDayFile, WriteError } from './day-file.ts'
 import type { LedgerRecord, LedgerSink } from './ledger-record.ts'
+import { readLedger } from './read-ledger.ts'
 
 /** Options of `fileLedger`. */
 export interface FileLedgerOptions {
@@ -24,6 +24,8 @@ export interface FileLedger extends LedgerSink {
   flush(): Promise<void>
   /** Writes all records, syncs the files to the disk and closes them. Rejects if records are lost. */
   close(): Promise<void>
+  /** Returns the records of all files in the folder, of any process, as `readLedger` does. */
+  read(days: { readonly from: string; readonly to: string }): AsyncIterable<LedgerRecord>
   /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
   /** Number of records that were dropped, because too many waited for a disk that was full or unavailable. */
@@ -54,7 +56,7 @@ const openDays = 2
  */
 export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
   const { folder = 'modelgate-ledger' } = options
-  const logger = safeLogger(options.logger)
+  const logger = toLogger(options.logger)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const files = new Map<string, DayFile>()
   /** Lines that no write pass has started to write, by their day. */
@@ -74,7 +76,7 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
 
   const logState = (message: string): void => {
     const lost = dropped === 0 ? '' : `; ${dropped} records were dropped since it was opened`
-    logger.warn(`modelgate: ledger in ${folder}: ${message}; ${records} records wait${lost}`)
+    logger.warn(`modelgate: ledger in ${folder}: ${message}; ${records} records are not written yet${lost}`)
   }
   const warn = (message: string): void => {
     const now = performance.now()
@@ -153,14 +155,14 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
       await writeAll(linesByDay)
     } catch (error) {
       failures++
-      warn(`cannot write (${messageOf(error)}): make room, or repair the folder`)
+      warn(`cannot write (${messageOf(error)}). Free disk space, or fix the permissions of the folder`)
       clearTimeout(timer)
       timer = setTimeout(writeInBackground, Math.min(maxRetryMs, retryMs * 2 ** (failures - 1)))
       // A disk that stays unavailable must not keep the process alive.
       timer.unref()
       throw error
     }
-    if (failures > 0) logState('is written again')
+    if (failures > 0) logState('writing works again')
     failures = 0
     await finishPastDays()
   }
@@ -195,7 +197,7 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
     append(record) {
       if (closing !== undefined) throw new Error(`ledger in ${folder}: a record was appended after close()`)
       const day = record.time.slice(0, 10)
-      if (!isDay(day)) throw new TypeError(`ledger: time is '${record.time}': write it as ISO 8601, in UTC`)
+      if (!isDay(day)) throw new TypeError(`ledger: time is '${record.time}'. Use ISO 8601 in UTC`)
       const line = `${JSON.stringify(record)}\n`
       if (records >= maxRecords || characters + line.length > maxCharacters) {
         dropped++
@@ -218,6 +220,7 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
         throw new Error(`ledger in ${folder}: ${records} records could not be written yet`, { cause })
       })
     },
+    read: ({ from, to }) => readLedger(folder, { from, to }),
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   }

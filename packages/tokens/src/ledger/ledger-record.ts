@@ -58,6 +58,11 @@ export interface LedgerSink {
   /** Resolves when all appended records are written. */
   flush?(): Promise<void>
   close?(): Promise<void>
+  /**
+   * Returns the records of the days `from` to `to` (UTC, included), in any order. `tokens.report` then reads the ledger. Default: it reads the
+   * counters of the storage.
+   */
+  read?(days: { readonly from: string; readonly to: string }): AsyncIterable<LedgerRecord> | Iterable<LedgerRecord>
 }
 
 /** Bounds of a record: names and the list of losses depend on the client's request, and may be as long as it. */
@@ -131,5 +136,9 @@ const unitsOf = ({ images, seconds, characters, searches }: BillableUnits): NonN
 /** Creates a ledger that keeps all records in memory. For tests. */
 export function memoryLedger(): LedgerSink & { readonly records: readonly LedgerRecord[] } {
   const records: LedgerRecord[] = []
-  return { records, append: (record) => void records.push(record) }
+  return {
+    records,
+    append: (record) => void records.push(record),
+    read: ({ from, to }) => records.filter(({ time }) => time.slice(0, 10) >= from && time.slice(0, 10) <= to),
+  }
 }

@@ -84,9 +84,9 @@ it('supports stopping early and reading again', async () => {
 it('throws for an invalid day or an unreadable folder', async () => {
   const folder = tempFolder()
   expect(() => readLedger(folder, { from: '21.11.2026' })).toThrow(
-    "readLedger: from is '21.11.2026': write a day such as",
+    "readLedger: from is '21.11.2026'. Write a day such as",
   )
   expect(() => readLedger(folder, { to: '2026-11' })).toThrow(TypeError)
   const none = join(folder, 'none')
-  await expect(readAll(none)).rejects.toThrow(`readLedger: ${none} cannot be read: give the folder of a fileLedger`)
+  await expect(readAll(none)).rejects.toThrow(`readLedger: ${none} cannot be read. Pass the folder of a fileLedger`)
 })

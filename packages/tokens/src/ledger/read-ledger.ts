@@ -29,7 +29,7 @@ const lineBreak = 0x0a
 export function readLedger(folder: string, options: ReadLedgerOptions = {}): AsyncIterable<LedgerRecord> {
   const { from = '0000-00-00', to = '9999-99-99', onTorn } = options
   for (const [name, day] of Object.entries({ from, to }))
-    if (!isDay(day)) throw new TypeError(`readLedger: ${name} is '${day}': write a day such as '2026-11-21'`)
+    if (!isDay(day)) throw new TypeError(`readLedger: ${name} is '${day}'. Write a day such as '2026-11-21'`)
 
   return {
     async *[Symbol.asyncIterator]() {
@@ -52,7 +52,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).sort()
   } catch (cause) {
-    throw new Error(`readLedger: ${folder} cannot be read: give the folder of a fileLedger`, { cause })
+    throw new Error(`readLedger: ${folder} cannot be read. Pass the folder of a fileLedger`, { cause })
   }
 }
 

@@ -30,7 +30,7 @@ function setUp(settings: Parameters<typeof tokenWith>[0], options: Partial<Admis
       if (error instanceof GatewayError) return error
       throw error
     }
-    return expect.fail('the call was let in')
+    return expect.fail('the call was accepted')
   }
   const used = () => {
     const states = meters.read(
@@ -166,7 +166,7 @@ describe('a budget', () => {
     expect(info).toMatchObject({ kind: 'quota_exceeded', status: 429, code: 'insufficient_quota' })
     expect(info.retryAfter).toBeUndefined()
     expect(info.message).toBe(
-      'You exceeded your budget for this month: limit 0.01 USD, used 0.009 USD; this call needs about 0.002 USD. It resets at 2026-12-01T00:00:00Z.',
+      'This request needs about 0.002 USD, but only 0.001 USD of your monthly budget of 0.01 USD remain. The budget resets at 2026-12-01T00:00:00Z.',
     )
   })
   it('in tokens reports its remainder', () => {
@@ -182,7 +182,9 @@ describe('a budget', () => {
     })
   })
   it('of zero rejects every call', () => {
-    expect(setUp({ budget: { money: 0, period: 'total' } }).refused().message).toContain('limit 0 USD, used 0 USD')
+    expect(setUp({ budget: { money: 0, period: 'total' } }).refused().message).toContain(
+      'budget of 0 USD (used: 0 USD)',
+    )
   })
   it('in money rejects models with an unknown price at any of their targets', () => {
     const { refused } = setUp({ budget: { money: 5, period: 'day' } })
@@ -225,7 +227,7 @@ describe('usage sums', () => {
     expect(sumsOf(meters)).toEqual([
       {
         day: '2026-11-21',
-        model: '(no answer)',
+        model: '(no response)',
         calls: 1,
         inputTokens: 0,
         cachedTokens: 0,

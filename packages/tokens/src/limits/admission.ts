@@ -1,6 +1,5 @@
-import type { Admission, AdmitCall, FinishEvent, Logger } from '@modelgate/core'
+import { type Admission, type AdmitCall, type FinishEvent, type Logger, toLogger } from '@modelgate/core'
 import { type Awaitable, isThenable, unref } from '../base/async.ts'
-import { safeLogger } from '../base/safe-logger.ts'
 import { leaseMs, type Meter, type MeterStore, type ReserveResult } from '../contract/meter-store.ts'
 import type { TokenRecord } from '../contract/token.ts'
 import type { Prices } from '../prices/prices.ts'
@@ -39,7 +38,7 @@ const defaultOutputTokens = 4096
 /** Creates the admission of calls: it reserves before a call, and corrects the reservation with the actual use after it. */
 export function createAdmission(options: AdmissionOptions): CallAdmission {
   const { meters: store, prices, unpriced = 'refuse', now = Date.now } = options
-  const logger = safeLogger(options.logger)
+  const logger = toLogger(options.logger)
   const toGatewayError = options.toGatewayError ?? createErrorMapper(logger)
   const reserveOptions: ReserveOptions = {
     prices,
@@ -115,7 +114,7 @@ function createLeaseRenewal(meters: Pick<MeterStore, 'renew'>, logger: Logger): 
       failing = false
     } catch (error) {
       if (!failing)
-        logger.warn('modelgate: leases of running calls could not be renewed; renewal is tried again in 20 s', error)
+        logger.warn('modelgate: leases of running calls could not be renewed; the next attempt is in 20 s', error)
       failing = true
     }
   }

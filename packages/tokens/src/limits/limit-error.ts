@@ -68,12 +68,7 @@ function rateLimitError(
   )
 }
 
-const periodTexts: Readonly<Record<string, string>> = {
-  day: ' for this day',
-  week: ' for this week',
-  month: ' for this month',
-  total: '',
-}
+const periodWords: Readonly<Record<string, string>> = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' }
 
 function budgetText(
   { of, per, models, meter }: ReservedMeter,
@@ -81,10 +76,13 @@ function budgetText(
   currency: string,
 ): string {
   const text = (amount: number): string => amountText(of, amount, currency)
-  const modelsText = models === undefined ? '' : ` of ${models.join(', ').slice(0, 200)}`
-  const reset = resetsAt === undefined ? '' : ` It resets at ${new Date(resetsAt).toISOString().replace('.000', '')}.`
-  const need = used >= limit ? '' : `; this call needs about ${text(requiredRoom(meter))}`
-  return `You exceeded your budget${modelsText}${periodTexts[String(per)] ?? ''}: limit ${text(limit)}, used ${text(used)}${need}.${reset}`
+  const modelsText = models === undefined ? '' : ` for ${models.join(', ').slice(0, 200)}`
+  const budget = `your ${periodWords[String(per)] ?? ''}budget of ${text(limit)}${modelsText}`
+  const reset =
+    resetsAt === undefined ? '' : ` The budget resets at ${new Date(resetsAt).toISOString().replace('.000', '')}.`
+  return used >= limit
+    ? `You have used up ${budget} (used: ${text(used)}).${reset}`
+    : `This request needs about ${text(requiredRoom(meter))}, but only ${text(limit - used)} of ${budget} remain.${reset}`
 }
 
 /** Names of counts in messages. */

@@ -63,7 +63,7 @@ describe("a provider's client secret for realtime sessions", () => {
   ])('is rejected for a token with %j', (settings) => {
     const refused = (): unknown => reserve(settings, call)
     expect(refused).toThrow(GatewayError)
-    expect(refused).toThrow('by a WebSocket to /v1/realtime')
+    expect(refused).toThrow('connect a WebSocket to /v1/realtime')
   })
   it('counts as one call of a token whose limits only count calls', () => {
     expect(reserve({ limits: { requests: 5, concurrent: 2 } }, call)).toEqual([

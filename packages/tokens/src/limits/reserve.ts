@@ -9,7 +9,7 @@ export interface ReserveOptions {
   readonly prices: Prices | undefined
   /** Maximum number of output tokens to reserve for a call. */
   readonly outputTokens: number
-  /** Whether a call with an unknown price is admitted although its token has a budget in money. */
+  /** Admits or refuses calls with an unknown price if their token has a budget in money. */
   readonly unpriced: 'refuse' | 'allow'
 }
 
@@ -53,7 +53,7 @@ const clientSecretOperation = 'realtime-sessions'
 const clientSecretError = (): GatewayError =>
   new GatewayError(
     'permission',
-    'This token has a budget or a limit of tokens, which a client secret of the provider would bypass: open the session through this gateway, by a WebSocket to /v1/realtime with this token.',
+    'This token has a budget or a limit of tokens, which a client secret of the provider would bypass. Open the session through this gateway: connect a WebSocket to /v1/realtime with this token.',
     { code: 'realtime_secret_not_allowed' },
   )
 
@@ -61,7 +61,7 @@ const clientSecretError = (): GatewayError =>
 const backgroundError = (): GatewayError =>
   new GatewayError(
     'permission',
-    'This token has a budget or a limit of tokens, and the usage of a background response is known only later: send the request without background.',
+    'This token has a budget or a limit of tokens, and the usage of a background response is known only later. Send the request without background.',
     { param: 'background', code: 'background_not_allowed' },
   )
 
@@ -145,7 +145,7 @@ function costOf(call: AdmitCall, quantity: Quantity, { prices, unpriced }: Reser
   if (unpriced === 'allow') return 0
   throw new GatewayError(
     'permission',
-    `The price of '${call.model.slice(0, 100)}' is unknown, and this token has a budget in money: the operator of this gateway has to add the price.`,
+    `The price of '${call.model.slice(0, 100)}' is unknown, and this token has a budget in money. Ask the operator of this gateway to add the price.`,
     { param: 'model', code: 'model_not_priced' },
   )
 }

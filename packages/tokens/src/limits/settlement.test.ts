@@ -116,8 +116,8 @@ describe('the model name in the sums', () => {
   it.each<[Partial<FinishEvent>, string]>([
     [{ ...atWork }, model],
     [{ ...atWork, outcome: 'aborted' }, model],
-    [{ outcome: 'failed', status: 404 }, '(no answer)'],
-    [{ ...took(80, 0), basis: 'partial', outcome: 'aborted', abandoned: true }, '(no answer)'],
+    [{ outcome: 'failed', status: 404 }, '(no response)'],
+    [{ ...took(80, 0), basis: 'partial', outcome: 'aborted', abandoned: true }, '(no response)'],
   ])('for %j is %s', (end, name) => expect(settle({ ...end, model }).model).toBe(name))
   it('is truncated to 200 characters', () =>
     expect(settle({ ...atWork, model: 'x'.repeat(1e6) }).model).toBe('x'.repeat(200)))

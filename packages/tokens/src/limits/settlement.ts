@@ -6,7 +6,7 @@ import type { ReservedMeter } from './reserve.ts'
 import { toWholeCount } from './token-meters.ts'
 
 /** Model name in the sums of calls without a response: the requested name may be any text of a client. */
-const unansweredModel = '(no answer)'
+const unansweredModel = '(no response)'
 /** Maximum characters of a model name in the sums: names come from clients. */
 const maxNameLength = 200
 

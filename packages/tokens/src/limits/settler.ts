@@ -58,7 +58,7 @@ export function createSettler(meters: Pick<MeterStore, 'settle'>, logger: Logger
   const onFailure = (settlement: Settlement, error: unknown): void => {
     if (waiting.size >= maxWaiting) {
       logger.error(
-        `modelgate: the call ${settlement.callId} could not be counted, because ${maxWaiting} others wait for the store`,
+        `modelgate: the call ${settlement.callId} could not be counted, because ${maxWaiting} other calls wait for the store`,
         error,
       )
       return

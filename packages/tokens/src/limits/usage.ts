@@ -1,7 +1,7 @@
 import { GatewayError } from '@modelgate/core'
-import type { MeterState, Sums } from '../contract/meter-store.ts'
+import type { MeterState, MeterStore, Sums } from '../contract/meter-store.ts'
 import type { Storage } from '../contract/storage.ts'
-import type { Period, Window } from '../contract/token.ts'
+import type { Period, Token, Window } from '../contract/token.ts'
 import { fromBillionths } from '../prices/money.ts'
 import type { Prices } from '../prices/prices.ts'
 import { toGatewayError } from '../storage/errors.ts'
@@ -45,7 +45,7 @@ export interface TokenUsage {
   readonly totals: UsageSums
   /** Days with calls, in order. */
   readonly byDay: readonly ({ readonly day: string } & UsageSums)[]
-  /** By the model name that clients sent. */
+  /** Keys are the model names that clients sent. */
   readonly byModel: readonly ({ readonly model: string } & UsageSums)[]
 }
 
@@ -75,28 +75,16 @@ export async function readUsage(
   try {
     const token = isId(id) ? await storage.tokens.get(id) : undefined
     if (token === undefined) throw unknownToken(String(id))
-    const tokenMeters = metersOf(token)
-    const [states, rows] = await Promise.all([
-      tokenMeters.length === 0
-        ? []
-        : storage.meters.read(
-            id,
-            tokenMeters.map(({ meter }) => meter),
-          ),
+    const [counts, rows] = await Promise.all([
+      countsOf(storage.meters, token),
       storage.meters.sums({ tokenId: id, from, to }),
     ])
-    const usagesFrom = (origin: TokenMeter['from']): CountUsage[] =>
-      tokenMeters.flatMap((tokenMeter, index) => {
-        const state = states[index]
-        return tokenMeter.from === origin && state !== undefined ? [usageOf(tokenMeter, state)] : []
-      })
     return {
       id,
       from,
       to,
       ...(prices === undefined ? {} : { currency: prices.currency }),
-      limits: usagesFrom('limit'),
-      budgets: usagesFrom('budget'),
+      ...counts,
       totals: sumAll(rows),
       byDay: sumBy(rows, ({ day }) => day).map(([day, sums]) => ({ day, ...sums })),
       byModel: sumBy(rows, ({ model }) => model).map(([model, sums]) => ({ model, ...sums })),
@@ -104,6 +92,25 @@ export async function readUsage(
   } catch (error) {
     throw toGatewayError(error)
   }
+}
+
+/** Reads the current use of a token's limits and budgets. */
+export async function countsOf(
+  meters: Pick<MeterStore, 'read'>,
+  token: Pick<Token, 'id' | 'limits' | 'budgets'>,
+): Promise<Pick<TokenUsage, 'limits' | 'budgets'>> {
+  const tokenMeters = metersOf(token)
+  if (tokenMeters.length === 0) return { limits: [], budgets: [] }
+  const states = await meters.read(
+    token.id,
+    tokenMeters.map(({ meter }) => meter),
+  )
+  const usagesFrom = (origin: TokenMeter['from']): CountUsage[] =>
+    tokenMeters.flatMap((tokenMeter, index) => {
+      const state = states[index]
+      return tokenMeter.from === origin && state !== undefined ? [usageOf(tokenMeter, state)] : []
+    })
+  return { limits: usagesFrom('limit'), budgets: usagesFrom('budget') }
 }
 
 const usageOf = ({ of, models, per }: TokenMeter, { limit, used, resetsAt }: MeterState): CountUsage => ({
@@ -139,7 +146,7 @@ function readDay(day: string | undefined, param: string): number | undefined {
   const time = typeof day === 'string' && /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN
   // Some runtimes parse February 31 as March 3.
   if (Number.isNaN(time) || dayText(time) !== day)
-    throw invalidQuery(param, `'${param}' is '${String(day).slice(0, 50)}': give a day such as 2026-11-21.`)
+    throw invalidQuery(param, `'${param}' is '${String(day).slice(0, 50)}'. Use a day such as 2026-11-21.`)
   return time
 }
 

@@ -197,8 +197,8 @@ const plainUsage: fc.Arbitrary<Usage> = fc
   .record({ plain: count, cacheRead: count, write: count, cacheWrite1h: count, audio: count, image: count })
   .chain(({ plain, cacheRead, write, cacheWrite1h, audio, image }) =>
     fc
-      .record({ said: count, reasoning: count, spoken: count, drawn: count })
-      .map(({ said, reasoning, spoken, drawn }) => ({
+      .record({ text: count, reasoning: count, spoken: count, drawn: count })
+      .map(({ text, reasoning, spoken, drawn }) => ({
         input: {
           total: plain + cacheRead + write + cacheWrite1h + audio + image,
           cacheRead,
@@ -207,7 +207,7 @@ const plainUsage: fc.Arbitrary<Usage> = fc
           audio,
           image,
         },
-        output: { total: said + reasoning + spoken + drawn, reasoning, audio: spoken, image: drawn },
+        output: { total: text + reasoning + spoken + drawn, reasoning, audio: spoken, image: drawn },
       })),
   )
 const units: fc.Arbitrary<Required<BillableUnits>> = fc.record({

@@ -87,12 +87,12 @@ export function checkTable(table: unknown, where: string): asserts table is Pric
   for (const name of Object.keys(table))
     if (name !== 'currency' && name !== 'models')
       throw new TypeError(
-        `${where}: unknown field ${describe(name)}: the fields are "currency" and "models"; a model's price belongs into "models"`,
+        `${where}: unknown field ${describe(name)}. Known fields: "currency" and "models". Put the price of a model into "models"`,
       )
   const { currency, models } = table
   if (currency !== undefined && (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)))
     throw new TypeError(
-      `${where}: currency is ${describe(currency)}: write three capital letters of ISO 4217, such as "USD"`,
+      `${where}: currency is ${describe(currency)}: write an ISO 4217 code in capital letters, such as "USD"`,
     )
   if (!isObject(models))
     throw new TypeError(
@@ -104,14 +104,14 @@ export function checkTable(table: unknown, where: string): asserts table is Pric
 function checkPrice(price: unknown, model: string, where: string): void {
   const place = `${where}: models[${describe(model)}]`
   if (model === '' || model !== model.trim())
-    throw new TypeError(`${place}: a model's name must not be empty or have spaces around it`)
+    throw new TypeError(`${place}: a model name must not be empty or have spaces around it`)
   if (!isObject(price))
     throw new TypeError(
       `${place} is ${describe(price)}: write an object with prices, such as { "input": 1.25, "output": 10 }`,
     )
   const fields = Object.entries(price).filter(([, value]) => value !== undefined)
   if (fields.length === 0)
-    throw new TypeError(`${place} has no price: give at least one, 0 for what is free, or leave the model out`)
+    throw new TypeError(`${place} has no price: set at least one (0 if free), or leave the model out`)
   for (const [field, value] of fields) {
     if (!Object.hasOwn(fieldTable, field))
       throw new TypeError(`${place}: unknown field ${describe(field)}: ${advice(field)}`)
@@ -125,10 +125,10 @@ function checkAmount(value: unknown, place: string): void {
       `${place} is ${describe(value)}: write a number without quotes, or leave the field out if it is unknown`,
     )
   if (value < 0) throw new TypeError(`${place} is ${value}: a price is 0 or more`)
-  if (value > maxPrice) throw new TypeError(`${place} is ${value}: a price is ${maxPrice} at most`)
+  if (value > maxPrice) throw new TypeError(`${place} is ${value}: the maximum price is ${maxPrice}`)
   // Rounding would change the price, and could make it free.
   if (fromBillionths(toBillionths(value)) !== value)
-    throw new TypeError(`${place} is ${value}: a price has nine decimal places at most`)
+    throw new TypeError(`${place} is ${value}: a price has at most nine decimal places`)
 }
 
 /** Returns a correction for an unknown field: the field with nearly the same spelling, else all fields. */

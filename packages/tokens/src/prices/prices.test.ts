@@ -51,17 +51,14 @@ describe('a price table', () => {
     ['{"models":[]}', 'models is []: write an object'],
     [
       '{"gpt-5":{"input":1}}',
-      `unknown field "gpt-5": the fields are "currency" and "models"; a model's price belongs into`,
+      `unknown field "gpt-5". Known fields: "currency" and "models". Put the price of a model into`,
     ],
-    ['{"currency":"usd","models":{}}', 'currency is "usd": write three capital letters of ISO 4217, such as "USD"'],
-    ['{"currency":null,"models":{}}', 'currency is null: write three capital letters'],
-    ['{"models":{"":{"input":1}}}', `models[""]: a model's name must not be empty`],
-    [
-      '{"models":{"gpt-5 ":{"input":1}}}',
-      `models["gpt-5 "]: a model's name must not be empty or have spaces around it`,
-    ],
+    ['{"currency":"usd","models":{}}', 'currency is "usd": write an ISO 4217 code in capital letters, such as "USD"'],
+    ['{"currency":null,"models":{}}', 'currency is null: write an ISO 4217 code'],
+    ['{"models":{"":{"input":1}}}', `models[""]: a model name must not be empty`],
+    ['{"models":{"gpt-5 ":{"input":1}}}', `models["gpt-5 "]: a model name must not be empty or have spaces around it`],
     ['{"models":{"gpt-5":1.25}}', 'models["gpt-5"] is 1.25: write an object with prices, such as { "input": 1.25'],
-    ['{"models":{"gpt-5":{}}}', 'models["gpt-5"] has no price: give at least one, 0 for what is free'],
+    ['{"models":{"gpt-5":{}}}', 'models["gpt-5"] has no price: set at least one (0 if free)'],
     ['{"models":{"m":{"cached_input":1}}}', 'models["m"]: unknown field "cached_input": write "cachedInput"'],
     ['{"models":{"m":{"prompt":1}}}', 'models["m"]: unknown field "prompt": write one of input, cachedInput,'],
     ['{"models":{"m":{"toString":1}}}', 'models["m"]: unknown field "toString": write one of'],
@@ -69,8 +66,8 @@ describe('a price table', () => {
     ['{"models":{"m":{"input":null}}}', 'models["m"].input is null: write a number'],
     ['{"models":{"m":{"input":1e999}}}', 'models["m"].input is Infinity: write a number'],
     ['{"models":{"m":{"output":-1}}}', 'models["m"].output is -1: a price is 0 or more'],
-    ['{"models":{"m":{"output":9000001}}}', 'models["m"].output is 9000001: a price is 9000000 at most'],
-    ['{"models":{"m":{"output":1e-10}}}', 'models["m"].output is 1e-10: a price has nine decimal places at most'],
+    ['{"models":{"m":{"output":9000001}}}', 'models["m"].output is 9000001: the maximum price is 9000000'],
+    ['{"models":{"m":{"output":1e-10}}}', 'models["m"].output is 1e-10: a price has at most nine decimal places'],
     ['{"models":', 'the prices are not valid JSON: '],
     ['', 'the prices are not valid JSON: '],
   ])('is rejected if it is %s', (text, message) => {
@@ -86,10 +83,8 @@ describe('a price table', () => {
 
   it('that does not exist causes a clear error', () => {
     const path = join(folder, 'none.json')
-    expect(() => readPrices(path)).toThrow(`${path}: the prices cannot be read: give the path of a JSON file (ENOENT`)
-    expect(() => readPrices(folder)).toThrow(
-      `${folder}: the prices cannot be read: give the path of a JSON file (EISDIR`,
-    )
+    expect(() => readPrices(path)).toThrow(`${path}: the prices cannot be read (ENOENT`)
+    expect(() => readPrices(folder)).toThrow(`${folder}: the prices cannot be read (EISDIR`)
   })
 })
 

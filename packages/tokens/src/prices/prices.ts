@@ -64,7 +64,7 @@ export interface Prices {
 /**
  * Creates prices from a table.
  *
- * @throws TypeError for an invalid table; the message says how to correct it.
+ * @throws TypeError for an invalid table; the message explains the fix.
  */
 export function createPrices(table: PriceTable): Prices {
   return pricesOf(table, 'prices')
@@ -73,14 +73,14 @@ export function createPrices(table: PriceTable): Prices {
 /**
  * Reads prices from a JSON file that contains a PriceTable.
  *
- * @throws Error if the file cannot be read; TypeError for an invalid table, with a message that says how to correct it.
+ * @throws Error if the file cannot be read; TypeError for an invalid table, with a message that explains the fix.
  */
 export function readPrices(path: string): Prices {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new Error(`${path}: the prices cannot be read: give the path of a JSON file (${messageOf(cause)})`, { cause })
+    throw new Error(`${path}: the prices cannot be read (${messageOf(cause)}). Set the path of a JSON file`, { cause })
   }
   let table: unknown
   try {
@@ -197,7 +197,8 @@ export function leastCostOf(prices: Prices, event: FinishEvent): number {
   return call === undefined ? 0 : prices.atLeast(call)
 }
 
-function pricedCallOf(event: FinishEvent): PricedCall | undefined {
+/** Returns the use of a finished call, and the model that it used. */
+export function pricedCallOf(event: FinishEvent): PricedCall | undefined {
   const { usage, units, operation, attempts } = event
   // The last upstream of an abandoned call may have gone on working.
   const last = attempts.at(-1)
@@ -263,7 +264,7 @@ export function guardedPrices(prices: Prices, logger: Logger): Prices {
       if (value === undefined || isValid(value)) return value
       if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
       throw new TypeError(
-        `it returned ${isThenable(value) ? 'a promise' : 'a value that is not an amount'}: return an amount from 0, not a promise`,
+        `it returned ${isThenable(value) ? 'a promise' : 'a value that is not an amount'}: return an amount of 0 or more, not a promise`,
       )
     } catch (error) {
       logger.error(`modelgate: ${name} of the prices failed; the price counts as unknown`, error)
@@ -272,10 +273,10 @@ export function guardedPrices(prices: Prices, logger: Logger): Prices {
   }
   return Object.freeze<Prices>({
     currency: prices.currency,
-    priceOf: (...asked) => prices.priceOf(...asked),
-    costOf: (...asked) => read('costOf', () => prices.costOf(...asked), isCost),
-    atLeast: (...asked) => read('atLeast', () => prices.atLeast(...asked), isAmount) ?? 0,
-    estimate: (...asked) => read('estimate', () => prices.estimate(...asked), isAmount),
+    priceOf: (...args) => prices.priceOf(...args),
+    costOf: (...args) => read('costOf', () => prices.costOf(...args), isCost),
+    atLeast: (...args) => read('atLeast', () => prices.atLeast(...args), isAmount) ?? 0,
+    estimate: (...args) => read('estimate', () => prices.estimate(...args), isAmount),
   })
 }
 

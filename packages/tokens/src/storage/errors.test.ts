@@ -17,8 +17,8 @@ it('logs once why calls are rejected while the store is unreachable', async () =
   const request = { method: 'POST', path: '/v1/chat/completions', header: () => undefined } as const
   for (let n = 0; n < 100; n++)
     await expect(Promise.resolve().then(() => tokens.authenticate(secret, request))).rejects.toThrow(
-      'Tokens cannot be checked at the moment; try again shortly.',
+      'Tokens cannot be checked at the moment. Try again shortly.',
     )
-  expect(error.mock.calls).toEqual([['modelgate: calls are refused with 503, because tokens cannot be checked: gone']])
+  expect(error.mock.calls).toEqual([['modelgate: calls are rejected with 503, because tokens cannot be checked: gone']])
   await tokens.close()
 })

@@ -11,7 +11,7 @@ const maxLogged = 10
 /** Returns the gateway's 503 error for a failure of the storage, and any other error unchanged. */
 export const toGatewayError = (error: unknown): unknown =>
   error instanceof StorageAwayError
-    ? new GatewayError('unavailable', 'Tokens cannot be checked at the moment; try again shortly.', {
+    ? new GatewayError('unavailable', 'Tokens cannot be checked at the moment. Try again shortly.', {
         retryAfter: retrySeconds,
         cause: error,
       })
@@ -21,13 +21,13 @@ export const toGatewayError = (error: unknown): unknown =>
 export function createErrorMapper(logger: Logger): typeof toGatewayError {
   const loggedAt = new Map<string, number>()
   return (error) => {
-    if (error instanceof StorageAwayError) {
+    if (error instanceof StorageAwayError && error.isLogged !== true) {
       const now = performance.now()
       const last = loggedAt.get(error.message)
       if (last === undefined || now - last >= logIntervalMs) {
         if (loggedAt.size >= maxLogged) loggedAt.clear()
         loggedAt.set(error.message, now)
-        logger.error(`modelgate: calls are refused with 503, because tokens cannot be checked: ${error.message}`)
+        logger.error(`modelgate: calls are rejected with 503, because tokens cannot be checked: ${error.message}`)
       }
     }
     return toGatewayError(error)

@@ -52,10 +52,10 @@ export function meterStoreContract(
         ['the first of two', 1, [perMinute, { ...slots, limit: 1 }, { ...total, limit: 15 }]],
       ])('is counted by no meter if %s rejects it', async (_, refusedBy, meters) => {
         await enter(meters)
-        const taken = await used(...meters)
+        const before = await used(...meters)
         const result = await reserve(meters)
-        expect(result).toMatchObject({ ok: false, refusedBy, states: taken.map((used) => ({ used })) })
-        expect(await used(...meters)).toEqual(taken)
+        expect(result).toMatchObject({ ok: false, refusedBy, states: before.map((used) => ({ used })) })
+        expect(await used(...meters)).toEqual(before)
       })
 
       test('requires room only for its minimum amount', async () => {
@@ -72,7 +72,7 @@ export function meterStoreContract(
         const window = { ...perMinute, amount: 500, least: 1 }
         await enter([window])
         const refused = await reserve([window])
-        expect(refused.ok ? 'let in' : typeof refused.waitMs).toBe('number')
+        expect(refused.ok ? 'accepted' : typeof refused.waitMs).toBe('number')
       })
 
       test('may use at most the remainder', async () => {
@@ -187,12 +187,12 @@ export function meterStoreContract(
       })
 
       test('prevents a reservation that arrives later from being counted', async () => {
-        const late = { callId: 'late', at: undefined, meters: [total, perMinute, slots] }
-        await settle(late, 7)
-        await reserve(late.meters, late.callId)
-        expect(await used(...late.meters)).toEqual([7, 7, 0])
-        await settle(late, 7)
-        expect(await used(...late.meters)).toEqual([7, 7, 0])
+        const delayed = { callId: 'late', at: undefined, meters: [total, perMinute, slots] }
+        await settle(delayed, 7)
+        await reserve(delayed.meters, delayed.callId)
+        expect(await used(...delayed.meters)).toEqual([7, 7, 0])
+        await settle(delayed, 7)
+        expect(await used(...delayed.meters)).toEqual([7, 7, 0])
       })
 
       test('may arrive in any order', async () => {

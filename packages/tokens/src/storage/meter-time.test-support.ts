@@ -59,12 +59,12 @@ export function metersInTime(scene: MeterScene): void {
         [123_456, 98_765, 777, 33_333, 150_000],
       ] as const)(
         'with %i before and %i now, after %i ms, reports how long %i of %i must wait',
-        async ([before, taken, after, amount, limit]) => {
+        async ([before, used, after, amount, limit]) => {
           const second = { ...perMinute, name: 'window:second', windowMs: 1000, limit, amount }
           const start = await goToWindow(1000)
           await take([second], before)
           await goTo(start + 1000)
-          await take([second], taken)
+          await take([second], used)
           await goTo(start + 1000 + after)
           const wait = waitOf(await reserve([second]))
           expect(wait).toBeGreaterThan(0)

@@ -1,6 +1,6 @@
 import { GatewayError, type Identity, type Plugin } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
-import { toGatewayError as toldToClients } from '../storage/errors.ts'
+import { toGatewayError } from '../storage/errors.ts'
 import { createAuthenticate, createIdentities } from './authenticate.ts'
 import { fakeStore } from './fake-store.test-support.ts'
 import { createManagement } from './manage.ts'
@@ -22,7 +22,7 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
     identities,
     plugin,
     isStarted: () => started,
-    toGatewayError: toldToClients,
+    toGatewayError,
     now,
   })
   return {
@@ -37,11 +37,11 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
   }
 }
 
-/** Returns the error of a rejected call, or `let in`. */
-async function told(answer: () => unknown): Promise<string> {
+/** Returns the error of a rejected call, or `accepted`. */
+async function outcomeText(answer: () => unknown): Promise<string> {
   try {
     const identity = await answer()
-    return identity === null ? 'unknown' : 'let in'
+    return identity === null ? 'unknown' : 'accepted'
   } catch (error) {
     if (error instanceof GatewayError) return `${error.info.kind}: ${error.message}`
     throw error
@@ -102,7 +102,7 @@ describe('a valid token', () => {
       JSON.parse(JSON.stringify(await authenticate(secret))),
       { id: 'tok_0000000000000000000000' },
     ])
-      expect(() => identities.tokenFor(forged)).toThrow('does not come from tokens.authenticate')
+      expect(() => identities.tokenFor(forged)).toThrow('was not created by tokens.authenticate')
   })
 })
 
@@ -112,7 +112,7 @@ describe('the authentication error', () => {
     const { secret } = await tokens.issue()
     const swapped = secret.slice(0, 10) + (secret[10] === 'a' ? 'b' : 'a') + secret.slice(11)
     for (const wrong of [swapped, secret.slice(0, -1), `${secret}x`, 'sk-proj-abcdefgh', 'mg-', 'Bearer x']) {
-      const words = await told(() => authenticate(wrong))
+      const words = await outcomeText(() => authenticate(wrong))
       expect(words).toMatch(/^authentication: Incorrect API key provided: it is mistyped or incomplete/)
       expect(words).not.toContain(wrong.slice(0, 12).padEnd(12, '\0'))
     }
@@ -134,8 +134,8 @@ describe('the authentication error', () => {
     const { secret, id } = await tokens.issue()
     await authenticate(secret)
     await tokens.revoke(id)
-    expect(await told(() => authenticate(secret))).toBe(
-      'authentication: This token was revoked on 2026-11-21: ask for another one.',
+    expect(await outcomeText(() => authenticate(secret))).toBe(
+      'authentication: This token was revoked on 2026-11-21. Request a new one.',
     )
   })
 
@@ -145,18 +145,18 @@ describe('the authentication error', () => {
     await authenticate(secret)
     await createManagement({ store, onChange: () => {}, now: () => start }).revoke(id)
     pass(500)
-    expect(await told(() => authenticate(secret))).toMatch(/revoked/)
+    expect(await outcomeText(() => authenticate(secret))).toMatch(/revoked/)
   })
 
   it('reports an expired token to the millisecond, also from the cache', async () => {
     const { authenticate, tokens, pass } = make()
     const { secret } = await tokens.issue({ expiresAt: start + 100 })
-    expect(await told(() => authenticate(secret))).toBe('let in')
+    expect(await outcomeText(() => authenticate(secret))).toBe('accepted')
     pass(99)
-    expect(await told(() => authenticate(secret))).toBe('let in')
+    expect(await outcomeText(() => authenticate(secret))).toBe('accepted')
     pass(1)
-    expect(await told(() => authenticate(secret))).toBe(
-      'authentication: This token expired on 2026-11-21: ask for another one.',
+    expect(await outcomeText(() => authenticate(secret))).toBe(
+      'authentication: This token expired on 2026-11-21. Request a new one.',
     )
   })
 
@@ -165,11 +165,11 @@ describe('the authentication error', () => {
     const { secret: old, id } = await tokens.issue()
     const { secret } = await tokens.rotate(id, { graceMs: 1000 })
     pass(999)
-    expect(await told(() => authenticate(old))).toBe('let in')
-    expect(await told(() => authenticate(secret))).toBe('let in')
+    expect(await outcomeText(() => authenticate(old))).toBe('accepted')
+    expect(await outcomeText(() => authenticate(secret))).toBe('accepted')
     pass(1)
-    expect(await told(() => authenticate(old))).toMatch(/^authentication: This secret was replaced/)
-    expect(await told(() => authenticate(secret))).toBe('let in')
+    expect(await outcomeText(() => authenticate(old))).toMatch(/^authentication: This secret was replaced/)
+    expect(await outcomeText(() => authenticate(secret))).toBe('accepted')
   })
 })
 
@@ -201,17 +201,17 @@ describe('authentication while the store is unavailable', () => {
       tokens.issue(),
     ])
     await tokens.revoke(revoked.id)
-    for (const { secret } of [good, revoked, expiring]) await told(() => authenticate(secret))
+    for (const { secret } of [good, revoked, expiring]) await outcomeText(() => authenticate(secret))
     store.away = true
     pass(5000)
-    expect(await told(() => authenticate(good.secret))).toBe('let in')
-    expect(await told(() => authenticate(revoked.secret))).toMatch(/revoked/)
-    expect(await told(() => authenticate(expiring.secret))).toMatch(/expired/)
-    expect(await told(() => authenticate(unseen.secret))).toMatch(/^unavailable/)
+    expect(await outcomeText(() => authenticate(good.secret))).toBe('accepted')
+    expect(await outcomeText(() => authenticate(revoked.secret))).toMatch(/revoked/)
+    expect(await outcomeText(() => authenticate(expiring.secret))).toMatch(/expired/)
+    expect(await outcomeText(() => authenticate(unseen.secret))).toMatch(/^unavailable/)
     pass(5000)
-    expect(await told(() => authenticate(good.secret))).toMatch(/^unavailable/)
+    expect(await outcomeText(() => authenticate(good.secret))).toMatch(/^unavailable/)
     store.away = false
-    expect(await told(() => authenticate(good.secret))).toBe('let in')
+    expect(await outcomeText(() => authenticate(good.secret))).toBe('accepted')
   })
 })
 
@@ -229,6 +229,6 @@ describe('authentication without the plugin', () => {
   it('accepts a token without limits', async () => {
     const { authenticate, tokens } = make({ started: false })
     const { secret } = await tokens.issue()
-    expect(await told(() => authenticate(secret))).toBe('let in')
+    expect(await outcomeText(() => authenticate(secret))).toBe('accepted')
   })
 })

@@ -53,7 +53,7 @@ export function createAuthenticate({
 }
 
 const notStarted =
-  'This token has limits or budgets, but no gateway counts them: pass `auth: tokens.authenticate` itself to createGateway, or ' +
+  'This token has limits or budgets, but no gateway counts its calls. Pass `auth: tokens.authenticate` itself to createGateway, or ' +
   'add `plugins: [tokens.plugin]` if you wrap it in another function.'
 
 function checkForm(credential: string): void {
@@ -61,7 +61,7 @@ function checkForm(credential: string): void {
   throw new GatewayError(
     'authentication',
     credential.startsWith('mg-')
-      ? 'Incorrect API key provided: it is mistyped or incomplete (its checksum is wrong). Copy the whole token again.'
+      ? 'Incorrect API key provided: it is mistyped or incomplete (wrong checksum). Copy the whole token again.'
       : "Incorrect API key provided: it is mistyped or incomplete, or not a token of this gateway. Tokens start with 'mg-'.",
   )
 }
@@ -69,13 +69,13 @@ function checkForm(credential: string): void {
 /** Rejects revoked and expired tokens with the reason, which the owner of the secret may know. */
 function checkValid({ revokedAt, expiresAt }: TokenRecord, validUntil: number | undefined, now: number): void {
   if (revokedAt !== undefined)
-    throw new GatewayError('authentication', `This token was revoked on ${dayOf(revokedAt)}: ask for another one.`)
+    throw new GatewayError('authentication', `This token was revoked on ${dayOf(revokedAt)}. Request a new one.`)
   if (expiresAt !== undefined && expiresAt <= now)
-    throw new GatewayError('authentication', `This token expired on ${dayOf(expiresAt)}: ask for another one.`)
+    throw new GatewayError('authentication', `This token expired on ${dayOf(expiresAt)}. Request a new one.`)
   if (validUntil !== undefined && validUntil <= now)
     throw new GatewayError(
       'authentication',
-      `This secret was replaced and has been invalid since ${dayOf(validUntil)}: use the token's newest secret.`,
+      `This secret was replaced and has been invalid since ${dayOf(validUntil)}. Use the newest secret of the token.`,
     )
 }
 
@@ -122,8 +122,8 @@ export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
 }
 
 const reservedId =
-  "An identity's id has the form of an issued token's ('tok_' and 22 characters), but the identity does not come from " +
-  'tokens.authenticate. Spread the identity that it returned ({ ...identity, yourField }), or give your own ids another form.'
+  "An identity's id has the form of an issued token's ('tok_' and 22 characters), but the identity was not created by " +
+  'tokens.authenticate. Spread the identity that it returned ({ ...identity, yourField }), or use another form for your own ids.'
 
 type TokenIdentity = Identity & { readonly [tokenId]?: unknown }
 

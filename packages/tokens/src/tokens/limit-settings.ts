@@ -36,7 +36,7 @@ export function checkLimits(value: unknown): readonly Limit[] {
       if (count !== undefined) limit[key] = count
     }
     if (limitCounts.every((key) => limit[key] === undefined))
-      throw invalidSetting(`'${place}' limits nothing: give at least one of ${limitCounts.join(', ')}.`, place)
+      throw invalidSetting(`'${place}' sets no limit: set at least one of ${limitCounts.join(', ')}.`, place)
     return limit
   })
 }
@@ -53,17 +53,17 @@ export function checkBudgets(value: unknown): readonly Budget[] {
     const { period, money } = entry
     if (!periods.includes(period))
       throw invalidSetting(
-        `'${place}.period' is ${period === undefined ? 'missing' : describeValue(period)}: give ${periods.join(', ')}.`,
+        `'${place}.period' is ${period === undefined ? 'missing' : describeValue(period)}: use one of ${periods.join(', ')}.`,
         `${place}.period`,
       )
     if ((money === undefined) === (entry.tokens === undefined))
-      throw invalidSetting(`'${place}' has to hold exactly one of money and tokens.`, place)
+      throw invalidSetting(`'${place}' must contain exactly one of money and tokens.`, place)
     const models = readModels(entry, place)
     const shared = { ...(models === undefined ? {} : { models }), period: period as Period }
     if (money === undefined) return { ...shared, tokens: readCount(entry, 'tokens', place, 0) ?? 0 } satisfies Budget
     if (typeof money !== 'number' || !(money >= 0 && money <= maxMoney))
       throw invalidSetting(
-        `'${place}.money' is ${describeValue(money)}: give an amount from 0 to ${maxMoney} in the currency of the prices, such as 20.`,
+        `'${place}.money' is ${describeValue(money)}: use an amount from 0 to ${maxMoney} in the currency of the prices, such as 20.`,
         `${place}.money`,
       )
     return { ...shared, money } satisfies Budget
@@ -99,7 +99,7 @@ function readCount(entry: Record<string, unknown>, key: string, place: string, m
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= maxCount) return value
   throw invalidSetting(
-    `'${place}.${key}' is ${describeValue(value)}: give a whole number from ${min}, such as 100.`,
+    `'${place}.${key}' is ${describeValue(value)}: use a whole number of at least ${min}, such as 100.`,
     `${place}.${key}`,
   )
 }
@@ -120,7 +120,7 @@ function readWindow(value: unknown, place: string): Window | undefined {
   if (value === undefined || namedWindows.includes(value)) return value as Window | undefined
   if (typeof value === 'number' && value >= 0.001 && value <= maxWindow && Number.isInteger(value * 1000)) return value
   throw invalidSetting(
-    `'${place}.window' is ${describeValue(value)}: give ${namedWindows.join(', ')}, or seconds up to ${maxWindow}.`,
+    `'${place}.window' is ${describeValue(value)}: use ${namedWindows.join(', ')}, or a number of seconds up to ${maxWindow}.`,
     `${place}.window`,
   )
 }

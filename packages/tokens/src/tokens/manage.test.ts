@@ -93,8 +93,8 @@ describe('issue', () => {
     [undefined, [{ name: 'laptop' }]],
   ])('rejects an invalid %s in %o', async (param, settings) => {
     const { tokens, store } = make()
-    const told = await refusal(tokens.issue(settings as TokenSettings))
-    expect(told).toMatchObject({ kind: 'invalid_request', ...(param === undefined ? {} : { param }) })
+    const refusalText = await refusal(tokens.issue(settings as TokenSettings))
+    expect(refusalText).toMatchObject({ kind: 'invalid_request', ...(param === undefined ? {} : { param }) })
     expect(store.records.size).toBe(0)
   })
 

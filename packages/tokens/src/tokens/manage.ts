@@ -118,7 +118,7 @@ function checkQuery({ owner, after, limit = 1 }: TokenQuery): void {
     new GatewayError('invalid_request', message, { param })
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw invalidQuery('limit', "'limit' must be a whole number from 1 to 1000.")
-  if (owner !== undefined && typeof owner !== 'string') throw invalidQuery('owner', "'owner' must be a text.")
+  if (owner !== undefined && typeof owner !== 'string') throw invalidQuery('owner', "'owner' must be a string.")
   if (after !== undefined && typeof after !== 'string')
     throw invalidQuery('after', "'after' must be the `next` of the previous page.")
 }

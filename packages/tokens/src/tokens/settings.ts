@@ -57,7 +57,7 @@ export function checkSettings(settings: unknown, now: number): Changes {
 
 function textOf(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.trim() === '' || value.length > maxTextLength)
-    throw invalidSetting(`'${field}' must be a text of 1 to ${maxTextLength} characters.`, field)
+    throw invalidSetting(`'${field}' must be a string of 1 to ${maxTextLength} characters.`, field)
   return value
 }
 
@@ -79,12 +79,12 @@ function expiryOf(value: unknown, now: number): number {
         : Number.NaN
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15)
     throw invalidSetting(
-      "'expiresAt' must be a time: milliseconds since 1970, or an ISO 8601 text such as '2027-01-31'.",
+      "'expiresAt' must be a time: milliseconds since 1970, or an ISO 8601 string such as '2027-01-31'.",
       'expiresAt',
     )
   if (time <= now)
     throw invalidSetting(
-      `'expiresAt' is ${new Date(time).toISOString()}, which is in the past. To end a token now, revoke it.`,
+      `'expiresAt' is ${new Date(time).toISOString()}, which is in the past. To invalidate a token now, revoke it.`,
       'expiresAt',
     )
   return Math.trunc(time)
@@ -101,7 +101,7 @@ function metadataOf(value: unknown): Readonly<Record<string, unknown>> {
   if (text === undefined) throw invalidSetting("'metadata' must be an object that JSON can represent.", 'metadata')
   if (text.length > maxMetadataLength)
     throw invalidSetting(
-      `'metadata' has ${text.length} characters of JSON, more than the limit of ${maxMetadataLength}. Store larger data elsewhere, by the token's id.`,
+      `'metadata' has ${text.length} characters of JSON; the limit is ${maxMetadataLength}. Store larger data elsewhere, under the id of the token.`,
       'metadata',
     )
   return JSON.parse(text) as Record<string, unknown>

@@ -16,12 +16,12 @@ const record = (id: string, version = 1): TokenRecord => ({
 /** Creates a cache in front of a store whose results the test sets. */
 function make(settings: { cacheMs?: number; staleMs?: number } = {}) {
   let time = 1_000_000
-  const asked: string[] = []
+  const lookups: string[] = []
   let answer: () => TokenRecord | undefined | Promise<TokenRecord | undefined> = () => record('a')
   const cache = createTokenCache({
     store: {
       findByDigest(digest) {
-        asked.push(digest)
+        lookups.push(digest)
         return answer()
       },
     },
@@ -31,7 +31,7 @@ function make(settings: { cacheMs?: number; staleMs?: number } = {}) {
   })
   return {
     cache,
-    asked,
+    lookups,
     answers: (next: typeof answer) => {
       answer = next
     },
@@ -47,19 +47,19 @@ const away = (): never => {
 
 describe('a lookup result', () => {
   it('is used for cacheMs, without a promise', () => {
-    const { cache, asked, pass } = make()
+    const { cache, lookups, pass } = make()
     const first = cache.find('x')
     expect(first).toMatchObject({ id: 'a' })
     pass(499)
     expect(cache.find('x')).toBe(first)
-    expect(asked).toHaveLength(1)
+    expect(lookups).toHaveLength(1)
     pass(1)
     cache.find('x')
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
   })
 
   it('ages from the start of the lookup, not from its end', async () => {
-    const { cache, asked, answers, pass } = make()
+    const { cache, lookups, answers, pass } = make()
     let arrive = (_record: TokenRecord): void => {}
     answers(
       () =>
@@ -73,7 +73,7 @@ describe('a lookup result', () => {
     await waiting
     pass(100)
     void cache.find('x')
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
   })
 
   it('is returned without a promise after a late arrival', async () => {
@@ -84,26 +84,26 @@ describe('a lookup result', () => {
   })
 
   it('is not kept longer because the clock was set back', () => {
-    const { cache, asked, pass } = make()
+    const { cache, lookups, pass } = make()
     cache.find('x')
     pass(-3_600_000)
     cache.find('x')
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
   })
 
   it('belongs to the whole digest', () => {
-    const { cache, asked } = make()
+    const { cache, lookups } = make()
     for (const digest of ['x', 'xy', 'y', 'X']) cache.find(digest)
-    expect(asked).toEqual(['x', 'xy', 'y', 'X'])
+    expect(lookups).toEqual(['x', 'xy', 'y', 'X'])
   })
 
   it('for an unknown token is used for half of cacheMs', () => {
-    const { cache, asked, answers, pass } = make()
+    const { cache, lookups, answers, pass } = make()
     answers(() => undefined)
     expect(cache.find('x')).toBeUndefined()
     pass(249)
     expect(cache.find('x')).toBeUndefined()
-    expect(asked).toHaveLength(1)
+    expect(lookups).toHaveLength(1)
     pass(1)
     answers(() => record('a'))
     expect(cache.find('x')).toMatchObject({ id: 'a' })
@@ -121,22 +121,22 @@ describe('a lookup result', () => {
   })
 
   it('is requested from the store each time if cacheMs is 0', () => {
-    const { cache, asked } = make({ cacheMs: 0 })
+    const { cache, lookups } = make({ cacheMs: 0 })
     for (let call = 0; call < 3; call++) cache.find('x')
-    expect(asked).toHaveLength(3)
+    expect(lookups).toHaveLength(3)
   })
 })
 
 describe('concurrent callers', () => {
   it('share one lookup for each digest', async () => {
-    const { cache, asked, answers } = make()
+    const { cache, lookups, answers } = make()
     answers(async () => record('a'))
     await Promise.all(Array.from({ length: 100 }, (_, at) => cache.find(at % 2 === 0 ? 'x' : 'y')))
-    expect(asked).toEqual(['x', 'y'])
+    expect(lookups).toEqual(['x', 'y'])
   })
 
   it('do not share a lookup older than cacheMs, nor use its result in place of the newer one', async () => {
-    const { cache, asked, answers, pass } = make()
+    const { cache, lookups, answers, pass } = make()
     const given: ((found: TokenRecord) => void)[] = []
     answers(() => new Promise((resolve) => given.push(resolve)))
     const old = cache.find('x')
@@ -146,7 +146,7 @@ describe('concurrent callers', () => {
     const young = cache.find('x')
     expect(young).not.toBe(old)
     expect(cache.find('x')).toBe(young)
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
     given[1]?.(record('a', 2))
     expect(await young).toMatchObject({ version: 2 })
     given[0]?.(record('a', 1))
@@ -155,26 +155,26 @@ describe('concurrent callers', () => {
   })
 
   it('share a failed lookup, and the next caller repeats it', async () => {
-    const { cache, asked, answers } = make()
+    const { cache, lookups, answers } = make()
     answers(async () => away())
     const all = await Promise.allSettled([cache.find('x'), cache.find('x')])
     expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     answers(async () => record('a'))
     expect(await cache.find('x')).toMatchObject({ id: 'a' })
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
   })
 })
 
 describe('a token that this process changes', () => {
   it('is looked up again at once', () => {
-    const { cache, asked } = make()
+    const { cache, lookups } = make()
     cache.find('x')
     cache.forget('b')
     cache.find('x')
-    expect(asked).toHaveLength(1)
+    expect(lookups).toHaveLength(1)
     cache.forget('a')
     cache.find('x')
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
   })
 
   it('is not cached in its old state by a lookup in flight', async () => {
@@ -189,8 +189,8 @@ describe('a token that this process changes', () => {
     const early = cache.find('x')
     cache.forget('a')
     answers(async () => record('a', 2))
-    const late = cache.find('x')
-    expect(await late).toMatchObject({ version: 2 })
+    const delayed = cache.find('x')
+    expect(await delayed).toMatchObject({ version: 2 })
     arrive(record('a', 1))
     await early
     expect(await cache.find('x')).toMatchObject({ version: 2 })
@@ -220,15 +220,15 @@ describe('the cache while the store is unavailable', () => {
   })
 
   it('does not repeat the lookup for each call', () => {
-    const { cache, asked, answers, pass } = make({ staleMs: 60_000 })
+    const { cache, lookups, answers, pass } = make({ staleMs: 60_000 })
     cache.find('x')
     answers(away)
     pass(500)
     for (let call = 0; call < 10; call++) cache.find('x')
-    expect(asked).toHaveLength(2)
+    expect(lookups).toHaveLength(2)
     pass(500)
     cache.find('x')
-    expect(asked).toHaveLength(3)
+    expect(lookups).toHaveLength(3)
   })
 
   it('reports tokens that were never looked up or were unknown as unknown', () => {
@@ -253,26 +253,26 @@ describe('the cache while the store is unavailable', () => {
 
 describe('the bounded size of the cache', () => {
   it('evicts the least recently used token first', () => {
-    const { cache, asked } = make()
+    const { cache, lookups } = make()
     for (let at = 0; at < 10_000; at++) cache.find(`x${at}`)
     cache.find('x0')
     cache.find('one more')
-    asked.length = 0
+    lookups.length = 0
     cache.find('x0')
-    expect(asked).toEqual([])
+    expect(lookups).toEqual([])
     cache.find('x1')
-    expect(asked).toEqual(['x1'])
+    expect(lookups).toEqual(['x1'])
   })
 
   it('evicts no token in favor of unknown ones', () => {
-    const { cache, asked, answers } = make()
+    const { cache, lookups, answers } = make()
     cache.find('x')
     answers(() => undefined)
     for (let at = 0; at < 20_000; at++) cache.find(`none ${at}`)
-    asked.length = 0
+    lookups.length = 0
     expect(cache.find('x')).toMatchObject({ id: 'a' })
-    expect(asked).toEqual([])
+    expect(lookups).toEqual([])
     cache.find('none 0')
-    expect(asked).toEqual(['none 0'])
+    expect(lookups).toEqual(['none 0'])
   })
 })

@@ -44,7 +44,10 @@ export const withRevocation = (record: TokenRecord, now: number): TokenRecord =>
 /** Adds a new secret to a record. Older secrets stay valid for at most `graceMs` more. */
 export function withNewSecret(record: TokenRecord, secret: string, graceMs: number, now: number): TokenRecord {
   if (record.revokedAt !== undefined)
-    throw new GatewayError('conflict', `The token '${record.id}' was revoked, which is final: issue another one.`)
+    throw new GatewayError(
+      'conflict',
+      `The token '${record.id}' is revoked, which cannot be undone. Issue a new token.`,
+    )
   const until = now + graceMs
   const old = record.secrets.map(
     ({ digest, validUntil = until }): StoredSecret => ({ digest, validUntil: Math.min(validUntil, until) }),
@@ -53,7 +56,7 @@ export function withNewSecret(record: TokenRecord, secret: string, graceMs: numb
   if (valid.length > maxOldSecrets)
     throw new GatewayError(
       'conflict',
-      `The token '${record.id}' has ${valid.length} older secrets that are still valid: wait, or rotate it with graceMs 0.`,
+      `The token '${record.id}' has ${valid.length} older secrets that are still valid. Wait, or rotate it with graceMs: 0.`,
     )
   const expired = old.filter(({ validUntil = 0 }) => validUntil <= now).slice(0, keptExpiredSecrets)
   return {

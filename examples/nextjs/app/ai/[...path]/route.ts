@@ -5,6 +5,6 @@ export const runtime = 'nodejs'
 export const dynamic = 'force-dynamic'
 export const maxDuration = 300 // maximum seconds of a response on Vercel, streams included
 
-const answer = (request: Request) => gateway.fetch(request)
+const handle = (request: Request) => gateway.fetch(request)
 
-export { answer as DELETE, answer as GET, answer as POST }
+export { handle as DELETE, handle as GET, handle as POST }

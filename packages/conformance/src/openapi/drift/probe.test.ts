@@ -5,7 +5,7 @@ import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { type DriftName, type Probed, probe } from './probe.ts'
 
 // `npm run drift` passes the names of the newest SDKs and reads the outcomes.
-const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: reported } = process.env
+const { DRIFT_NAMES: namesFile, DRIFT_OUTCOMES: reported } = process.env
 
 const lines = (file: URL): string[][] =>
   readFileSync(file, 'utf8')
@@ -24,11 +24,11 @@ const samples: readonly DriftName[] = lines(new URL('sample-names.tsv', import.m
     bare: JSON.parse(bare) as Json,
   }),
 )
-const names = asked === undefined ? samples : (JSON.parse(readFileSync(asked, 'utf8')) as DriftName[])
+const names = namesFile === undefined ? samples : (JSON.parse(readFileSync(namesFile, 'utf8')) as DriftName[])
 
 const listed = new Map<string, string | undefined>(
   formats.flatMap((format) =>
-    lines(new URL(`../../../../../.ci/drift/names/${format}.tsv`, import.meta.url)).map(
+    lines(new URL(`../../../../repo-tools/src/drift/names/${format}.tsv`, import.meta.url)).map(
       ([side, name, outcome]) => [`${format} ${side} ${name}`, outcome] as const,
     ),
   ),
@@ -46,7 +46,7 @@ it('passes new SDK names in their own format without an exception in any pair', 
   expect(problems).toEqual([])
 })
 
-it.skipIf(asked !== undefined)(
+it.skipIf(namesFile !== undefined)(
   'keeps, translates or reports new SDK names at least as well as the list of names documents',
   async () => {
     const worse: string[] = []

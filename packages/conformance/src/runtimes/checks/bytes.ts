@@ -15,7 +15,7 @@ async function passes(
   providers.on({}, { raw: { body } })
   try {
     const { status, text } = await exchange(withDefaults, ask)
-    if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
+    if (status !== 200) return `returned status ${status}: ${text.slice(0, 200)}`
     if (text !== body) return `the response is ${JSON.stringify(text.slice(0, 300))}`
     return providers.requests.at(-1)?.bodyText === ask.body ? undefined : 'the upstream received another body'
   } finally {
@@ -30,7 +30,7 @@ async function passesLarge(
 ): Promise<string | undefined> {
   providers.reset()
   const { status, text } = await exchange(withDefaults, ask, { withinMs: 60_000 })
-  if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
+  if (status !== 200) return `returned status ${status}: ${text.slice(0, 200)}`
   const got = providers.requests.at(-1)?.bodyText.length ?? 0
   providers.reset()
   return got >= largeBytes ? undefined : `only ${got} bytes reached the upstream`

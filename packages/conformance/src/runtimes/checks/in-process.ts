@@ -7,7 +7,8 @@ import type { Tried } from '../programs/in-process.js'
 async function triedAt({ origin }: RuntimeTarget, path: string): Promise<readonly Case[]> {
   const response = await fetch(`${origin}${path}`)
   const text = await response.text()
-  if (!response.ok) return [{ name: path, ask: async () => `answered ${response.status}: ${text.slice(0, 300)}` }]
+  if (!response.ok)
+    return [{ name: path, ask: async () => `returned status ${response.status}: ${text.slice(0, 300)}` }]
   return (JSON.parse(text) as Tried[]).map(({ name, wrong }) => ({ name, ask: async () => wrong ?? undefined }))
 }
 
@@ -60,8 +61,8 @@ function hostCases(place: RuntimeTarget): Case[] {
     async ask() {
       const response = await fetch(`${origin}${path}`, init)
       const text = await response.text()
-      if (response.status !== status) return `answered ${response.status}: ${text.slice(0, 200)}`
-      return has.test(text) ? undefined : `answered ${text.slice(0, 200)}`
+      if (response.status !== status) return `returned status ${response.status}: ${text.slice(0, 200)}`
+      return has.test(text) ? undefined : `returned ${text.slice(0, 200)}`
     },
   })
   return [

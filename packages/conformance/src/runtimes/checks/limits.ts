@@ -51,7 +51,8 @@ const givesUp = async (
   const scene = scriptedUpstream.play(play)
   const answer = await exchange(withShortLimits, { ...ask, text: scene.marker })
   scene.end()
-  if (ask.stream !== true && answer.status !== 504) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
+  if (ask.stream !== true && answer.status !== 504)
+    return `returned status ${answer.status}: ${answer.text.slice(0, 200)}`
   return failureDefect(ask.client, answer)
 }
 
@@ -68,7 +69,7 @@ async function isTooLarge(
 ): Promise<string | undefined> {
   const before = scriptedUpstream.requests
   const answer = await exchange(withShortLimits, { ...pair, text: 'x'.repeat(200_000) })
-  if (answer.status !== 413) return `answered ${answer.status}: ${answer.broken ?? answer.text.slice(0, 200)}`
+  if (answer.status !== 413) return `returned status ${answer.status}: ${answer.broken ?? answer.text.slice(0, 200)}`
   if (scriptedUpstream.requests > before) return 'the upstream was called'
   return readError(pair.client, answer) === undefined ? `not in the dialect: ${answer.text.slice(0, 200)}` : undefined
 }
@@ -78,7 +79,7 @@ function casesAt(place: RuntimeTarget): Case[] {
     const name = `${pair.client} from ${pair.upstream}`
     return [
       { name: `heartbeat, ${name}`, ask: () => hears(place, pair) },
-      { name: `no answer, ${name}`, ask: () => givesUp(place, { ...pair, stream: false }, silent) },
+      { name: `no response, ${name}`, ask: () => givesUp(place, { ...pair, stream: false }, silent) },
       { name: `no first event, ${name}`, ask: () => givesUp(place, { ...pair, stream: true }, silent) },
       { name: `stalled, ${name}`, ask: () => givesUp(place, { ...pair, stream: true }, stalling) },
     ]

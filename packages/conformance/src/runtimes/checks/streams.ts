@@ -48,9 +48,9 @@ async function isLive({ scriptedUpstream, strict }: RuntimeTarget, pair: Pair): 
   const answer = await exchange(strict, { ...pair, text: scene.marker, stream: true }, { onData, withinMs: patienceMs })
   scene.end()
   const { text: received, successes } = readStream(pair.client, answer.text)
-  if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
+  if (answer.status !== 200) return `returned status ${answer.status}: ${answer.text.slice(0, 200)}`
   if (answer.broken !== undefined) return `after '${received}': ${answer.broken}`
-  return received === words.join('') && successes.length === 1 ? undefined : `it said '${received}'`
+  return received === words.join('') && successes.length === 1 ? undefined : `it returned '${received}'`
 }
 
 /** Streams arrive word by word. */
@@ -71,8 +71,8 @@ const outcomesAt = async ({ origin }: RuntimeTarget): Promise<Record<string, num
   (await fetch(`${origin}/host/more/outcomes`)).json() as Promise<Record<string, number>>
 
 /** A client disconnect aborts the upstream call. */
-export const leaving: Check = {
-  name: 'leaving',
+export const disconnects: Check = {
+  name: 'disconnects',
   promise: 'a client disconnect aborts the upstream call at any moment, each pair of formats; `onFinish` is called',
   async run(place) {
     const { strict, withShortHeartbeat, scriptedUpstream: upstream } = place

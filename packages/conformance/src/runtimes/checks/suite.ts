@@ -15,7 +15,7 @@ function tallied({ results }: Report, { translated = false } = {}): Tally {
   const counted = results.filter(({ name }) => !translated || name !== unknowable)
   const failed = counted.filter(({ verdict }) => verdict === 'failed')
   const held = counted.filter(({ verdict }) => verdict === 'passed').length
-  return { held, asked: held + failed.length, complaints: failed.map(({ name, why = '' }) => `${name}: ${why}`) }
+  return { held, total: held + failed.length, complaints: failed.map(({ name, why = '' }) => `${name}: ${why}`) }
 }
 
 /** Selects for each client format the upstream format this many places on; 0 is its own. */
@@ -45,6 +45,6 @@ export const realtime: Check = {
     const report = await ask(place, { only: ['realtime'] })
     if (place.pin.program === 'on-node.js') return tallied(report)
     const refused = report.results.some(({ verdict, why }) => verdict === 'not served' && why?.includes('501') === true)
-    return refused && report.asked === 0 ? { without: '501' } : { ...tallied(report), held: 0, asked: 1 }
+    return refused && report.total === 0 ? { without: '501' } : { ...tallied(report), held: 0, total: 1 }
   },
 }

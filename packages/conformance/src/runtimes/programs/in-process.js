@@ -5,7 +5,7 @@ import OpenAI from 'openai'
 /** Result of one attempt; `wrong` is null if it succeeded. @typedef {{ name: string, wrong: string | null }} Tried */
 
 export const models = ['chat-model', 'messages-model', 'gemini-model', 'responses-model']
-const wanted = 'said within'
+const wanted = 'reply in process'
 const content = `[[say:${wanted}]]`
 
 /**
@@ -14,8 +14,8 @@ const content = `[[say:${wanted}]]`
  */
 export async function tried(name, attempt, expected = wanted) {
   try {
-    const said = await attempt()
-    return { name, wrong: said === expected ? null : `said ${JSON.stringify(said)}` }
+    const result = await attempt()
+    return { name, wrong: result === expected ? null : `returned ${JSON.stringify(result)}` }
   } catch (error) {
     return { name, wrong: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
   }
@@ -65,8 +65,8 @@ export async function inProcess(gateway, apiKey) {
       'an unknown token causes a typed error',
       async () => {
         const stranger = new OpenAI({ apiKey: 'nobody', baseURL: 'http://gateway/v1', fetch, maxRetries: 0 })
-        const asked = stranger.chat.completions.create({ model: 'chat-model', messages: [{ role: 'user', content }] })
-        return asked.then(
+        const pending = stranger.chat.completions.create({ model: 'chat-model', messages: [{ role: 'user', content }] })
+        return pending.then(
           () => 'a response',
           (error) => (error instanceof OpenAI.AuthenticationError ? 'AuthenticationError' : String(error)),
         )

@@ -18,7 +18,7 @@ export async function offline() {
     const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }
     return gateway.fetch(`http://gateway${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   }
-  const messages = [{ role: 'user', content: '[[say:nobody else]]' }]
+  const messages = [{ role: 'user', content: '[[say:no other model]]' }]
   return [
     await tried(
       'JSON, translated',
@@ -26,7 +26,7 @@ export async function offline() {
         const response = await post('/v1/messages', { model: 'any', max_tokens: 100, messages })
         return (await response.json()).content[0].text
       },
-      'nobody else',
+      'no other model',
     ),
     await tried(
       'a stream, translated',
@@ -35,7 +35,7 @@ export async function offline() {
         const text = await response.text()
         return [...text.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, word]) => word).join('')
       },
-      'nobody else',
+      'no other model',
     ),
     await tried('the request is recorded', async () => `${provider.requests.length} calls`, '2 calls'),
   ]

@@ -1,3 +1,4 @@
+import type { ConsoleOptions, RecentCallsOptions, UsageOptions } from '@modelgate/console'
 import type {
   Admission,
   Authenticate,
@@ -19,8 +20,10 @@ import type {
   UpstreamOptions,
   VertexOptions,
 } from '@modelgate/core'
+import type { HealthOptions } from '@modelgate/core/health'
 import type { MediaFetcherOptions, NodeOptions } from '@modelgate/node'
 import type { OtelOptions } from '@modelgate/otel'
+import type { PrometheusOptions } from '@modelgate/otel/prometheus'
 import type {
   AdminOptions,
   LedgerSink,
@@ -102,9 +105,35 @@ export const covered = {
     admit: ['admit'],
     onUpstream: ['onUpstream'],
     costOf: ['costOf'],
+    priceOf: { not: 'called when models are described, never during a call' },
     onFinish: ['onFinish'],
+    onNotice: ['onNotice'],
+    logsAttempts: data,
   } satisfies Covered<Plugin>,
-  PluginRoute: { method: data, path: data, handle: ['handle'] } satisfies Covered<PluginRoute>,
+  PluginRoute: { method: data, path: data, whileDraining: data, handle: ['handle'] } satisfies Covered<PluginRoute>,
+  HealthOptions: {
+    authorize: ['health: authorize'],
+    checks: ['health: a check'],
+    timeoutMs: data,
+    logger: { see: 'Logger' },
+  } satisfies Covered<HealthOptions>,
+  PrometheusOptions: {
+    register: { not: 'a registry of prom-client' },
+    path: data,
+    authorize: ['prometheus: authorize'],
+    providers: data,
+  } satisfies Covered<PrometheusOptions>,
+  ConsoleOptions: {
+    playground: data,
+    explain: data,
+    recentCalls: { see: 'RecentCallsOptions' },
+    usage: { see: 'UsageOptions' },
+  } satisfies Covered<ConsoleOptions>,
+  RecentCallsOptions: {
+    authorize: ['console: authorize of recent calls'],
+    size: data,
+  } satisfies Covered<RecentCallsOptions>,
+  UsageOptions: { authorize: ['console: authorize of usage'], tokens: data } satisfies Covered<UsageOptions>,
   Admission: { allowance: data, headers: data, settle: ['settle'] } satisfies Covered<Admission>,
   HealthState: { read: ['health.read'], write: ['health.write'] } satisfies Covered<HealthState>,
   MediaPolicy: {
@@ -197,6 +226,7 @@ export const covered = {
     tokens: { see: 'TokenStore' },
     meters: { see: 'MeterStore' },
     check: { not: 'called when a gateway starts, which fails with its exception' },
+    ping: { not: 'called by a readiness check, which fails with its rejection' },
     close: { not: 'called by `tokens.close`, whose caller awaits it' },
   } satisfies Covered<Storage>,
   TokenStore: {
@@ -222,8 +252,11 @@ export const covered = {
   } satisfies Covered<Prices>,
   LedgerSink: {
     append: ['tokens: ledger.append'],
-    flush: { not: 'called by `tokens.close`, whose caller awaits it' },
+    flush: {
+      not: 'called by `tokens.close`, whose caller awaits it, and for 5 s by usage reports, which ignore failures',
+    },
     close: { not: 'called by `tokens.close`, whose caller awaits it' },
+    read: { not: 'called by a reader of a usage report, who receives the rejection, or one after 120 s' },
   } satisfies Covered<LedgerSink>,
 } as const
 

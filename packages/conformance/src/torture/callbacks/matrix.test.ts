@@ -11,7 +11,7 @@ const packages = fileURLToPath(new URL('../../../../', import.meta.url))
 /** Returns the members of every exported interface of the packages whose options have functions, by interface name. */
 function interfaces(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>()
-  for (const name of ['core', 'node', 'otel', 'tokens']) {
+  for (const name of ['console', 'core', 'node', 'otel', 'tokens']) {
     const folder = join(packages, name, 'src')
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.ts') || file.includes('.test')) continue

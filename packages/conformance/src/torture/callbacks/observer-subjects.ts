@@ -20,13 +20,13 @@ const logger = (level: 'warn' | 'error'): Subject => ({
   awaited: true,
   garbage: anything,
   async attempt({ misbehave }) {
-    let asked = 0
+    let logged = 0
     const log = misbehave(() => undefined)
     const fail = (): never => {
       throw new Error('something to log')
     }
     const counted = (): never => {
-      asked++
+      logged++
       return log()
     }
     const { gateway } = worldWith({
@@ -40,7 +40,7 @@ const logger = (level: 'warn' | 'error'): Subject => ({
       ),
       plugins: [{ name: 'failing', onFinish: fail }],
     })
-    return [...notServed(await sendAll(gateway)), ...complainIf(asked === 0, 'nothing was logged')]
+    return [...notServed(await sendAll(gateway)), ...complainIf(logged === 0, 'nothing was logged')]
   },
 })
 
@@ -95,6 +95,16 @@ const body = 'one two three'
 export const observerSubjects = [
   hook('onRequest'),
   hook('onFinish'),
+  {
+    name: 'onNotice',
+    awaited: true,
+    garbage: anything,
+    async attempt({ misbehave }) {
+      const { gateway } = worldWith({ plugins: [{ name: 'watch', onNotice: misbehave(() => undefined) }] })
+      const rejected = await send(gateway, new Request('http://gateway/v1/nothing'), 'chat')
+      return [...notRefused([rejected], [404]), ...notServed(await sendAll(gateway))]
+    },
+  },
   logger('warn'),
   logger('error'),
   {

@@ -1,8 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type ConsoleOptions, consolePages } from '@modelgate/console'
 import { createCanceller, type GatewayConfig, type Identity } from '@modelgate/core'
+import { type HealthOptions, healthRoutes } from '@modelgate/core/health'
 import { mediaFetcher } from '@modelgate/node'
 import { otel } from '@modelgate/otel'
+import { prometheusMetrics } from '@modelgate/otel/prometheus'
 import { createRecorder } from '@modelgate/otel/test-support'
 import {
   createPrices,
@@ -88,9 +91,9 @@ async function withPrices(part: Partial<Prices>, statuses: readonly number[]): P
   const storage = storageWith(
     {
       meters: {
-        reserve(asked) {
+        reserve(reservation) {
           reserved++
-          return inner.meters.reserve(asked)
+          return inner.meters.reserve(reservation)
         },
         settle(done) {
           settled++
@@ -106,6 +109,27 @@ async function withPrices(part: Partial<Prices>, statuses: readonly number[]): P
     ...(statuses.includes(200) ? notServed([reply]) : notRefused([reply], statuses)),
     ...complainIf(reserved !== settled, `${reserved} calls had a reservation, ${settled} were settled`),
   ]
+}
+
+/** Tests an `authorize` of the console. */
+async function withConsole(
+  { works, misbehave }: Cell,
+  api: string,
+  options: (authorize: () => true, tokens: Tokens) => ConsoleOptions,
+): Promise<readonly string[]> {
+  const { gateway } = await tokenWorld({ prices }, (tokens) => ({
+    limits: { firstByteMs },
+    plugins: [
+      consolePages(
+        options(
+          misbehave((): true => true),
+          tokens,
+        ),
+      ),
+    ],
+  }))
+  const reply = await send(gateway, new Request(`http://gateway/console/api/${api}`), 'chat')
+  return works ? complainIf(reply.status !== 200, `status ${reply.status}`) : notRefused([reply], [401, 500])
 }
 
 const sink = (part: Partial<LedgerSink>): LedgerSink => ({ append() {}, ...part })
@@ -140,6 +164,13 @@ const withTelemetry = async (option: 'attributes' | 'contextFrom', give: () => n
   ]
 }
 
+/** Reads `/readyz` of a gateway. */
+async function readinessWith(options: HealthOptions): Promise<{ status: number; isDetailed: boolean }> {
+  const { gateway } = worldWith({ plugins: [healthRoutes({ timeoutMs: firstByteMs, logger: false, ...options })] })
+  const response = await gateway.fetch('http://gateway/readyz')
+  return { status: response.status, isDetailed: (await response.text()).includes('upstreams') }
+}
+
 const anything = [undefined, null, true, 5, 'x', {}, []]
 
 export const packageSubjects = [
@@ -165,8 +196,8 @@ export const packageSubjects = [
       const storage = storageWith({ tokens: { get: cell.misbehave((id: string) => inner.tokens.get(id)) } }, inner)
       // A copy of the identity: the token is looked up by its id.
       const config = (tokens: Tokens): Partial<GatewayConfig<string>> => ({
-        auth: async (...asked) => {
-          const identity = await tokens.authenticate(...asked)
+        auth: async (...args) => {
+          const identity = await tokens.authenticate(...args)
           return identity === null ? null : ({ ...identity, seen: true } satisfies Identity)
         },
         plugins: [tokens.plugin],
@@ -182,9 +213,9 @@ export const packageSubjects = [
       const inner = memoryStorage()
       let reserved = 0
       let settled = 0
-      const reserve = cell.misbehave((asked: Parameters<MeterStore['reserve']>[0]) => {
+      const reserve = cell.misbehave((reservation: Parameters<MeterStore['reserve']>[0]) => {
         reserved++
-        return inner.meters.reserve(asked)
+        return inner.meters.reserve(reservation)
       })
       const settle: MeterStore['settle'] = (done) => {
         settled++
@@ -241,10 +272,10 @@ export const packageSubjects = [
     awaited: true,
     garbage: anything,
     async attempt({ misbehave }) {
-      let asked = 0
+      let logged = 0
       const failing = misbehave(() => undefined)
       const log = (): never => {
-        asked++
+        logged++
         return failing()
       }
       const noTable = {
@@ -254,7 +285,7 @@ export const packageSubjects = [
         },
       }
       const complaints = await served(await tokenWorld({ logger: { warn: log, error: log }, prices: noTable }))
-      return [...complaints, ...complainIf(asked === 0, 'nothing was logged')]
+      return [...complaints, ...complainIf(logged === 0, 'nothing was logged')]
     },
   },
   {
@@ -269,6 +300,18 @@ export const packageSubjects = [
       const reply = await send(gateway, new Request('http://gateway/admin/tokens'), 'chat')
       return works ? complainIf(reply.status !== 200, `status ${reply.status}`) : notRefused([reply], [403, 500])
     },
+  },
+  {
+    name: 'console: authorize of usage',
+    awaited: true,
+    garbage: [undefined, null, 1, 'yes', {}, []],
+    attempt: (cell) => withConsole(cell, 'usage', (authorize, tokens) => ({ usage: { authorize, tokens } })),
+  },
+  {
+    name: 'console: authorize of recent calls',
+    awaited: true,
+    garbage: [undefined, null, 1, 'yes', {}, []],
+    attempt: (cell) => withConsole(cell, 'calls', (authorize) => ({ recentCalls: { authorize } })),
   },
   {
     name: 'otel: attributes',
@@ -289,6 +332,41 @@ export const packageSubjects = [
         'contextFrom',
         misbehave(() => ROOT_CONTEXT),
       ),
+  },
+  {
+    name: 'prometheus: authorize',
+    awaited: true,
+    garbage: [undefined, null, 1, 'yes', {}, []],
+    async attempt({ works, misbehave }) {
+      const { gateway } = worldWith({
+        limits: { firstByteMs },
+        plugins: [prometheusMetrics({ authorize: misbehave(() => true) })],
+      })
+      const reply = await send(gateway, new Request('http://gateway/metrics'), 'chat')
+      return works ? complainIf(reply.status !== 200, `status ${reply.status}`) : notRefused([reply], [403, 500])
+    },
+  },
+  {
+    name: 'health: authorize',
+    awaited: true,
+    garbage: [undefined, null, 1, 'yes', {}, []],
+    async attempt({ works, misbehave }) {
+      const { status, isDetailed } = await readinessWith({ authorize: misbehave(() => true) })
+      return [
+        ...complainIf(status !== 200, `status ${status}`),
+        ...complainIf(isDetailed !== works, `names of upstreams were ${isDetailed ? '' : 'not '}sent`),
+      ]
+    },
+  },
+  {
+    name: 'health: a check',
+    awaited: true,
+    // Anything but false passes.
+    garbage: [false],
+    async attempt({ works, misbehave }) {
+      const { status } = await readinessWith({ checks: { one: misbehave(() => true) } })
+      return complainIf(status !== (works ? 200 : 503), `status ${status}`)
+    },
   },
   {
     name: 'node: allowAddress',

@@ -106,11 +106,11 @@ export function requestFor(
   format: Format,
   { stream = false, model = `${format}-model`, more = {}, query = '' }: Ask = {},
 ): Request {
-  const asked = { model, stream }
-  const body = { ...(format === 'gemini' ? {} : asked), ...output[format], ...more }
-  const given = queryOf(format, asked)
+  const requested = { model, stream }
+  const body = { ...(format === 'gemini' ? {} : requested), ...output[format], ...more }
+  const given = queryOf(format, requested)
   return new Request(
-    `http://gateway${pathOf(format, asked)}${given}${query === '' ? '' : `${given === '' ? '?' : '&'}${query}`}`,
+    `http://gateway${pathOf(format, requested)}${given}${query === '' ? '' : `${given === '' ? '?' : '&'}${query}`}`,
     {
       method: 'POST',
       headers: {

@@ -26,7 +26,7 @@ const leftBytes = 10_000_000
 
 /** Expected end of a call whose client does not read. */
 const stalled = { outcome: 'aborted', error: 'client_stalled' }
-const late = { outcome: 'failed', error: 'upstream_total_timeout' }
+const timedOut = { outcome: 'failed', error: 'upstream_total_timeout' }
 
 interface Way {
   readonly name: string
@@ -146,10 +146,10 @@ const ways: readonly Way[] = [
     open: (g, p) => stop(g, streamed(g, p), headIn),
   },
   { name: 'a stream, mid-way', limits: byStall, ends: stalled, open: (g, p) => stop(g, streamed(g, p), bodyIn) },
-  { name: 'a stream, by totalMs', limits: byTotal, ends: late, open: (g, p) => stop(g, streamed(g, p), eventIn) },
+  { name: 'a stream, by totalMs', limits: byTotal, ends: timedOut, open: (g, p) => stop(g, streamed(g, p), eventIn) },
   { name: 'JSON, within the body', limits: byStall, ends: undefined, open: (g, p) => stop(g, json(g, p), bodyIn) },
   { name: 'speech', limits: byStall, ends: stalled, open: (g, p) => stop(g, speech(g, p), bodyIn) },
-  { name: 'speech, by totalMs', limits: byTotal, ends: late, open: (g, p) => stop(g, speech(g, p), bodyIn) },
+  { name: 'speech, by totalMs', limits: byTotal, ends: timedOut, open: (g, p) => stop(g, speech(g, p), bodyIn) },
   { name: 'a realtime session', limits: byStall, live: true, ends: stalled, open: session },
 ]
 
@@ -295,6 +295,8 @@ export const stalledReader: Check = {
     const grown = Math.max(0, ...groups.map((group) => group.grown ?? 0))
     return {
       held: held === total,
+      // Each complaint means that something had not ended in time.
+      late: true,
       figure: `${held}/${total} ended in time (${ways.length} kinds of response, limit ${ms(limitMs)}), all calls settled after ${ms(Math.max(...groups.map(({ settledMs }) => settledMs)))}; ${mb(grown)} of memory remained`,
       notes: tally(all.flatMap(({ way, complaints }) => complaints.map((complaint) => `${way}: ${complaint}`))),
     }

@@ -188,12 +188,12 @@ const tools: { readonly [F in Format]: JsonObject } = {
 
 /** Returns a small call whose response is attacked. */
 function asking(client: Format, upstream: string, stream: boolean): Pick<Prepared, 'path' | 'headers' | 'body'> {
-  const asked = { model: `${upstream}-model`, stream }
+  const requested = { model: `${upstream}-model`, stream }
   const body = { ...simpleRequest(client, stream), ...tools[client] }
   return {
-    path: pathOf(client, asked) + queryOf(client, asked),
+    path: pathOf(client, requested) + queryOf(client, requested),
     headers: headersOf(client),
-    body: JSON.stringify(client === 'gemini' ? body : { ...body, model: asked.model }),
+    body: JSON.stringify(client === 'gemini' ? body : { ...body, model: requested.model }),
   }
 }
 

@@ -161,10 +161,10 @@ describe('gateway under attack', () => {
         const prepared = one.prepare(1)
         if (one.kind !== 'form' && one.side === 'request' && parseJson(prepared.body) === undefined)
           faults.push(`no JSON: ${name}`)
-        const { status, responseStart: said } = await call(one, prepared)
-        const wellRefused = status >= 400 && status < 500 && /"message":"[^"]/.test(said)
+        const { status, responseStart: startMs } = await call(one, prepared)
+        const wellRefused = status >= 400 && status < 500 && /"message":"[^"]/.test(startMs)
         const upstreamsFault = status === 502 && (side !== 'request' || /embed|rerank|speech/i.test(one.endpoint))
-        if (status !== 200 && !wellRefused && !upstreamsFault) faults.push(`${status} ${name}: ${said}`)
+        if (status !== 200 && !wellRefused && !upstreamsFault) faults.push(`${status} ${name}: ${startMs}`)
       }
       expect(faults).toEqual([])
     },

@@ -209,6 +209,7 @@ export const linearCost: Check = {
       const worstMs = Math.max(0, ...finished.map(({ report }) => msPerMb(report.points)))
       return {
         held: notes.length === 0,
+        late: broken.length === 0 && faults.length === 0,
         figure:
           `${names.length} attacks, ${large.length} of them large, on ${pairs.size} endpoint × upstream pairs: ${hung.length} hung, ${over.length} over the limits;` +
           `worst exponent ${Math.max(0, ...slopes).toFixed(2)}, worst ${Math.round(worstMs)} ms per MB (${careful.length} measured precisely)`,

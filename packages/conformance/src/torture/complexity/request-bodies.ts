@@ -225,8 +225,8 @@ const withoutStrict = (body: JsonObject): JsonObject =>
 export const attackedBodies = (format: Format): readonly JsonObject[] => {
   const whole = [...bodies[format], ...more[format]]
   // If two bodies have the same place, the one that more upstreams accept is attacked.
-  const taken = whole.map(withoutRefused)
-  const variants = [...taken, ...taken.map(withoutStrict), ...whole]
+  const accepted = whole.map(withoutRefused)
+  const variants = [...accepted, ...accepted.map(withoutStrict), ...whole]
   return [...new Map(variants.map((body) => [JSON.stringify(body), body])).values()]
 }
 

@@ -21,7 +21,7 @@ const bodies: Readonly<
   'a number': { type: json, body: '42' },
   'a text': { type: json, body: '"well"' },
   'an empty list': { type: json, streams: false, body: '[]' },
-  'half an answer': { type: json, body: (format) => JSON.stringify(wholeResponse[format]).slice(0, -20) },
+  'half a response': { type: json, body: (format) => JSON.stringify(wholeResponse[format]).slice(0, -20) },
   'two concatenated responses': { type: json, body: (format) => JSON.stringify(wholeResponse[format]).repeat(2) },
   'no JSON': { type: json, body: '{"choices": [}' },
   'random bytes': { type: json, body: '\u0000\u0001\ufffd\u001f{' },
@@ -69,7 +69,7 @@ export const badBody: Check = {
       scene.end()
       const what = `${name}, ${variantName(way)}`
       if (answer.status !== 502) {
-        complaints.push(`${what}: answered ${answer.status || answer.broken}: ${answer.text.slice(0, 100)}`)
+        complaints.push(`${what}: returned status ${answer.status || answer.broken}: ${answer.text.slice(0, 100)}`)
         return
       }
       const code = codes[way.client]

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Format } from '../../base/recorded-traffic.ts'
 
-// Reads the tables of docs/errors.md, so that documentation and behaviour cannot diverge.
+// Reads the tables of docs/reference/errors.md, so that documentation and behaviour cannot diverge.
 
 /** The representation of an error kind in one dialect. */
 export interface DocumentedError {
@@ -39,7 +39,7 @@ function rowsOf(text: string, mark: string): string[][] {
       .map((cell) => cell.trim())
   for (const [place, format] of columns.entries())
     if (!cells(head)[place + 1]?.includes(format))
-      throw new Error(`docs/errors.md: unexpected column in place of ${format} in the table '${mark}'`)
+      throw new Error(`docs/reference/errors.md: unexpected column in place of ${format} in the table '${mark}'`)
   return rows.map(cells)
 }
 
@@ -57,7 +57,7 @@ const byFormat = <T>(cells: readonly string[], read: (cell: string | undefined) 
 /** @throws Error if the tables have changed their shape */
 export function readDocumentedErrors(): DocumentedErrors {
   // Relative to the folder of the bundle.
-  const text = readFileSync(fileURLToPath(new URL('../../../../../docs/errors.md', import.meta.url)), 'utf8')
+  const text = readFileSync(fileURLToPath(new URL('../../../../../docs/reference/errors.md', import.meta.url)), 'utf8')
   const kinds = rowsOf(text, 'kinds').map(([kind, ...cells]): [string, Kind] => {
     const [retryAfter = '', shouldRetry] = cells.slice(columns.length)
     return [
@@ -73,6 +73,6 @@ export function readDocumentedErrors(): DocumentedErrors {
     status ?? '',
     byFormat(cells, bare),
   ])
-  if (kinds.length === 0 || statuses.length === 0) throw new Error('docs/errors.md has no tables')
+  if (kinds.length === 0 || statuses.length === 0) throw new Error('docs/reference/errors.md has no tables')
   return { kinds: Object.fromEntries(kinds), statuses: Object.fromEntries(statuses) }
 }

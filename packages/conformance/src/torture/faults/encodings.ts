@@ -95,7 +95,7 @@ function believed({ bytes, headers }: HttpResponse): string | undefined {
 }
 
 function wrong(way: PairVariant, answer: HttpResponse): string | undefined {
-  if (answer.status !== 200) return `answered ${answer.status || answer.broken}`
+  if (answer.status !== 200) return `returned status ${answer.status || answer.broken}`
   if (answer.broken !== undefined) return `broken: ${answer.broken}`
   const length = answer.headers['content-length']
   if (length !== undefined && Number(length) !== answer.bytes.length)
@@ -163,10 +163,10 @@ export const encodedAnswers: Check = {
         undecodable++
       else if (wrong !== undefined) complaints.push(`${name}, ${variantName(way)}: ${wrong}`)
     })
-    const asked = cases.length - undecodable
+    const total = cases.length - undecodable
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} correct${
+      figure: `${total - complaints.length}/${total} correct${
         undecodable === 0
           ? ''
           : `; zstd, which Node ${process.versions.node} cannot decode: ${undecodable} times an honest 502 (Node 22.15 can)`

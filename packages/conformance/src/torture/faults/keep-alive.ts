@@ -45,7 +45,7 @@ export const keepAliveRace: Check = {
       if (way === undefined) return
       const answer = await exchange(target, { ...way, text: `${scene.marker} call ${place}.` }, { withinMs: 10_000 })
       if (answer.status !== 200 || answer.broken !== undefined || !answer.text.includes('three'))
-        complaints.push(`${variantName(way)}: ${answer.broken ?? `answered ${answer.status}`}`)
+        complaints.push(`${variantName(way)}: ${answer.broken ?? `returned status ${answer.status}`}`)
       await sleep(idleMs - 2 + (place % 6))
     })
     scene.end()

@@ -10,7 +10,7 @@ import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from
 
 /** Scripts that never respond; `streams`: for streams only. */
 const silences: Readonly<Record<string, { readonly streams?: true; play(call: UpstreamCall): void }>> = {
-  'no answer': { play() {} },
+  'no response': { play() {} },
   'a head without an event': { streams: true, play: beginStream },
   'comments without an event': {
     streams: true,
@@ -50,10 +50,10 @@ function casesOf({ target, upstream }: CheckContext, rounds: number): Case[] {
         (way): Case => ({
           what: name,
           way,
-          async ask(asked) {
+          async ask(gateway) {
             const scene = upstream.play(play)
             const answer = await exchange(
-              asked,
+              gateway,
               { ...way, text: scene.marker },
               { withinMs: target.local === undefined ? patienceMs : limitMs * 8 },
             )
@@ -89,19 +89,19 @@ export const noAnswer: Check = {
             cases.push({
               what: 'no connection',
               way: { client, upstream: 'chat', stream },
-              ask: (asked) => exchange(asked, ask, { withinMs: limitMs * 8 }),
+              ask: (gateway) => exchange(gateway, ask, { withinMs: limitMs * 8 }),
             })
           }
       // Lazy loading is not measured.
       if (fresh !== undefined) for (const way of variantsOf(target)) await exchange(target, { ...way, text: 'Hello' })
       const others = timeOthers(target)
       const answers = await inParallel(cases, 8, async (one) => ({ ...one, answer: await one.ask(target) }))
-      const { said: meanwhile } = await others()
+      const { text: meanwhile } = await others()
       const waiting = answers.filter(({ answer }) => answer.broken?.startsWith('no end within'))
       if (fresh === undefined && waiting.length > 0) return stillWaiting(target, waiting.length, answers.length)
       const complaints = answers.flatMap(({ what, way, answer }) => {
         const name = `${what}, ${variantName(way)}`
-        if (answer.status !== 504) return [`${name}: answered ${answer.status || answer.broken}`]
+        if (answer.status !== 504) return [`${name}: returned status ${answer.status || answer.broken}`]
         if (readError(way.client, answer) === undefined) return [`${name}: not in the dialect`]
         return []
       })
@@ -115,7 +115,8 @@ export const noAnswer: Check = {
         }
       return {
         held: complaints.length === 0 && inTime(times) === times.length,
-        figure: `${right}/${answers.length} answered 504, ${inTime(times)}/${times.length} in time: ${whenEnded(times)}`,
+        late: complaints.length === 0,
+        figure: `${right}/${answers.length} returned 504, ${inTime(times)}/${times.length} in time: ${whenEnded(times)}`,
         notes: [...tally(complaints), meanwhile],
       }
     } finally {

@@ -14,7 +14,7 @@ export const redirect: Check = {
   promise: 'not followed, 502',
   async run({ target, upstream }) {
     const complaints: string[] = []
-    let asked = 0
+    let total = 0
     for (const pair of target.pairs)
       for (const status of statuses) {
         const scene = upstream.play((call) => {
@@ -24,16 +24,16 @@ export const redirect: Check = {
         })
         const answer = await exchange(target, { ...pair, text: scene.marker })
         scene.end()
-        asked++
+        total++
         const what = `${pair.client} from ${pair.upstream}, ${status}`
         if (scene.calls.length !== 1) complaints.push(`${what}: ${scene.calls.length} calls upstream`)
-        else if (answer.status !== 502) complaints.push(`${what}: answered ${answer.status}`)
+        else if (answer.status !== 502) complaints.push(`${what}: returned status ${answer.status}`)
         else if (readError(pair.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
         else if (answer.text.includes(`:${upstream.port}`)) complaints.push(`${what}: reveals an internal host`)
       }
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} returned 502 without following`,
+      figure: `${total - complaints.length}/${total} returned 502 without following`,
       notes: tally(complaints),
     }
   },

@@ -81,7 +81,7 @@ export const stalled: Check = {
       scene.end()
       return { way, stall, answer, ms: begun + answer.endMs - stalledAt }
     })
-    const { said: meanwhile } = await others()
+    const { text: meanwhile } = await others()
     const waiting = answers.filter(({ answer }) => answer.broken?.startsWith('no end within'))
     if (fresh === undefined && waiting.length > 0) return stillWaiting(target, waiting.length, answers.length)
     const wrong = ({
@@ -92,7 +92,7 @@ export const stalled: Check = {
       answer: (typeof answers)[number]['answer']
     }): string | undefined => {
       if (way.stream) return failureDefect(way.client, answer)
-      if (answer.status !== 502) return `answered ${answer.status || answer.broken}`
+      if (answer.status !== 502) return `returned status ${answer.status || answer.broken}`
       return readError(way.client, answer) === undefined ? 'not in the dialect' : undefined
     }
     const complaints = answers.flatMap((one) => {
@@ -102,6 +102,7 @@ export const stalled: Check = {
     const times = answers.map((one) => one.ms)
     return {
       held: complaints.length === 0 && (fresh === undefined || inTime(times) === times.length),
+      late: complaints.length === 0,
       figure: `${answers.length - complaints.length}/${answers.length} ended in an error${
         fresh === undefined ? '' : `, ${inTime(times)}/${times.length} in time: ${whenEnded(times)}`
       }`,

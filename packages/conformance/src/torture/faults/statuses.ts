@@ -61,7 +61,7 @@ function byTable(table: DocumentedErrors, status: number, way: PairVariant, answ
 
 /** Checks rules for any gateway: an error keeps its class, and the gateway's key does not leak. */
 function loosely(status: number, way: PairVariant, answer: HttpResponse): string | undefined {
-  if (answer.status < 400) return `answered ${answer.status || answer.broken}`
+  if (answer.status < 400) return `returned status ${answer.status || answer.broken}`
   if (readError(way.client, answer) === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
   const own = status === 401 || status === 403
   if (own && answer.status < 500) return `status ${answer.status}: blames the client's key`
@@ -94,7 +94,7 @@ export const statusTable: Check = {
       const wrong = target.local === undefined ? loosely(status, way, answer) : byTable(table, status, way, answer)
       if (wrong !== undefined) complaints.push(`${status} with ${name}, ${variantName(way)}: ${wrong}`)
     })
-    const by = target.local === undefined ? 'mapped as any table must' : 'mapped as in docs/errors.md'
+    const by = target.local === undefined ? 'mapped as any table must' : 'mapped as in docs/reference/errors.md'
     return {
       held: complaints.length === 0,
       figure: `${cases.length - complaints.length}/${cases.length} ${by} (${statuses.length} statuses)`,

@@ -21,15 +21,15 @@ export const whenEnded = (times: readonly number[]): string =>
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${ms(Math.abs(value))}`
 
 /** Outcome for a gateway that did not respond during the test: its limit may be longer. */
-export const stillWaiting = (target: Target, waiting: number, asked: number): { skipped: string } => ({
-  skipped: `${waiting} of ${asked} calls did not end within ${ms(patienceMs)}: the time limit of ${target.name} is unknown`,
+export const stillWaiting = (target: Target, waiting: number, total: number): { skipped: string } => ({
+  skipped: `${waiting} of ${total} calls did not end within ${ms(patienceMs)}: the time limit of ${target.name} is unknown`,
 })
 
 /**
  * Measures ordinary calls while something else is timed, because other load on the machine shows in them too. Returns a
  * function that ends it and describes the result.
  */
-export function timeOthers(target: Target): () => Promise<{ readonly mostMs: number; readonly said: string }> {
+export function timeOthers(target: Target): () => Promise<{ readonly mostMs: number; readonly text: string }> {
   let running = true
   const times: number[] = []
   const done = (async () => {
@@ -47,6 +47,6 @@ export function timeOthers(target: Target): () => Promise<{ readonly mostMs: num
     await done
     const mostMs = Math.max(0, ...times)
     const text = `meanwhile ${times.length} ordinary calls took ${ms(percentile(times, 0.5))} (p50) to ${ms(mostMs)}`
-    return { mostMs, said: text }
+    return { mostMs, text }
   }
 }

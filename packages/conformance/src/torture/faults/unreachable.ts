@@ -74,8 +74,8 @@ export const unreachable: Check = {
       const others = timeOthers(target)
       const complaints: string[] = []
       const figures: string[] = []
-      let asked = 0
-      let late = 0
+      let total = 0
+      let delayed = 0
       for (const [place, [what, baseURL]] of Object.entries(places).entries()) {
         const times: number[] = []
         // A resolver that loses a packet takes seconds, so it is measured less often.
@@ -88,22 +88,23 @@ export const unreachable: Check = {
             const model = `bad-${place}-${way.upstream}`
             const answer = await exchange(target, { ...way, model, text: 'Hello' }, { agent })
             const name = `${what}: ${variantName(way)}`
-            asked++
+            total++
             if (round > 0) times.push(answer.endMs)
-            if (answer.status !== 502) complaints.push(`${name}: answered ${answer.status || answer.broken}`)
+            if (answer.status !== 502) complaints.push(`${name}: returned status ${answer.status || answer.broken}`)
             else if (readError(way.client, answer) === undefined) complaints.push(`${name}: not in the dialect`)
             else if (telling.test(answer.text)) complaints.push(`${name}: reveals internals: ${answer.text}`)
           }
         // A connection that fails at once is retried once: the name is resolved twice. With a resolver, only the
         // median counts.
-        if (byResolver) late += percentile(times, 0.5) > budgetMs + 2 * dnsMs ? times.length : 0
-        else late += times.filter((time) => time > budgetMs).length
+        if (byResolver) delayed += percentile(times, 0.5) > budgetMs + 2 * dnsMs ? times.length : 0
+        else delayed += times.filter((time) => time > budgetMs).length
         figures.push(`${what} p50 ${ms(percentile(times, 0.5))}, most ${ms(Math.max(...times))}`)
       }
       return {
-        held: complaints.length === 0 && late === 0,
-        figure: `${asked - complaints.length}/${asked} answered 502, ${late} late; ${figures.join('; ')}; DNS ${ms(dnsMs)}`,
-        notes: [...tally(complaints), (await others()).said],
+        held: complaints.length === 0 && delayed === 0,
+        late: complaints.length === 0,
+        figure: `${total - complaints.length}/${total} answered 502, ${delayed} late; ${figures.join('; ')}; DNS ${ms(dnsMs)}`,
+        notes: [...tally(complaints), (await others()).text],
       }
     } finally {
       agent.destroy()

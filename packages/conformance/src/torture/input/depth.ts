@@ -68,7 +68,8 @@ function requestCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
             scene.end()
             if (passes || (written && answer.status === 200))
               return {
-                wrong: answer.status === 200 ? undefined : `answered ${answer.status}: ${answer.text.slice(0, 200)}`,
+                wrong:
+                  answer.status === 200 ? undefined : `returned status ${answer.status}: ${answer.text.slice(0, 200)}`,
                 ms: Number.NaN,
               }
             return {
@@ -174,7 +175,7 @@ function answerCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
         const asItWas = straight && nested.every((piece) => answer.text.includes(piece.trim()))
         // A delivered response is not a rejection, and has no time limit here.
         if (isWhole && (passes || written || levels <= carried || asItWas)) return { wrong: undefined, ms: Number.NaN }
-        if (passes) return { wrong: `answered ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
+        if (passes) return { wrong: `returned status ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
         const wrong =
           stream && answer.status === 200 ? failureDefect(pair.client, answer) : refused(pair.client, 502, answer)
         return { wrong, ms: took }
@@ -214,18 +215,18 @@ export const depth: Check = {
       ...target.pairs.flatMap((pair) => answerCases(setting, pair)),
     ].filter((_, place) => place % step === 0)
     const complaints: string[] = []
-    const counts = new Map<Case['kind'], { asked: number; held: number; slowest: number }>()
+    const counts = new Map<Case['kind'], { total: number; held: number; slowest: number }>()
     let errors = 0
     for (const { name, kind, run } of cases) {
       const { wrong, ms: took } = await retryWhileSlow(
         () => run(agent),
         (came) => came.wrong !== undefined || !(came.ms > within),
       )
-      const all = counts.get(kind) ?? { asked: 0, held: 0, slowest: 0 }
+      const all = counts.get(kind) ?? { total: 0, held: 0, slowest: 0 }
       counts.set(kind, all)
-      all.asked++
+      all.total++
       if (!Number.isNaN(took)) all.slowest = Math.max(all.slowest, took)
-      if (wrong?.startsWith('answered 500') || wrong?.startsWith('500')) errors++
+      if (wrong?.startsWith('returned status 500') || wrong?.startsWith('500')) errors++
       const complaint = wrong ?? (took > within ? `took ${ms(took)}` : undefined)
       if (complaint === undefined) all.held++
       else complaints.push(`${name}: ${complaint}`)
@@ -234,8 +235,8 @@ export const depth: Check = {
     for (const pair of target.pairs)
       if (!(await stillThere(target, pair))) complaints.push(`${pair.client}: the gateway is gone`)
     const reported = [...counts].map(
-      ([kind, { asked, held, slowest }]) =>
-        `${held}/${asked} ${kinds[kind]}${slowest === 0 ? '' : ` (≤ ${ms(slowest)})`}`,
+      ([kind, { total, held, slowest }]) =>
+        `${held}/${total} ${kinds[kind]}${slowest === 0 ? '' : ` (≤ ${ms(slowest)})`}`,
     )
     return {
       held: complaints.length === 0,

@@ -44,15 +44,15 @@ const straight = (target: Target): readonly Pair[] => target.pairs.filter(({ cli
 
 /** Collects complaints, and counts cases. */
 class Tally {
-  asked = 0
+  total = 0
   readonly complaints: string[] = []
   /** @param complaint undefined if the case passed */
   note(what: string, complaint: string | undefined): void {
-    this.asked++
+    this.total++
     if (complaint !== undefined) this.complaints.push(`${what}: ${complaint}`)
   }
   get figure(): string {
-    return `${this.asked - this.complaints.length}/${this.asked}`
+    return `${this.total - this.complaints.length}/${this.total}`
   }
 }
 
@@ -83,7 +83,7 @@ async function requests({
     const before = scene.calls.length
     const { status } = await exchange(to, ask)
     const call = scene.calls[before]
-    return call === undefined ? `no call (answered ${status})` : call.body.toString('utf8')
+    return call === undefined ? `no call (returned status ${status})` : call.body.toString('utf8')
   }
   for (const pair of straight(target)) {
     const ask: TargetRequest = { ...pair, text: scene.marker }
@@ -170,7 +170,7 @@ async function invalid({ target, upstream }: CheckContext): Promise<Tally> {
           scene.calls.length > calls
             ? 'reached the upstream'
             : answer.status !== 400
-              ? `answered ${answer.status}`
+              ? `returned status ${answer.status}`
               : readError(pair.client, answer) === undefined
                 ? 'not in the dialect'
                 : undefined,
@@ -235,7 +235,7 @@ export const exact: Check = {
       held: all.length === 0,
       figure:
         `byte for byte ${same.figure} requests, ${back.figure} responses` +
-        `${renamed.asked > 0 ? `, ${renamed.figure} except for a new model name` : ''}; ${twice.figure} second names kept back;` +
+        `${renamed.total > 0 ? `, ${renamed.figure} except for a new model name` : ''}; ${twice.figure} second names kept back;` +
         `invalid UTF-8 ${refused.figure} refused with 400; Object.prototype ` +
         `${complaints.length === 0 ? 'untouched' : 'touched'} by ${attempts} attempts`,
       notes: tally(all),

@@ -72,7 +72,7 @@ export const frames: readonly RawCase[] = [
   badChunk('a chunk of size zz', () => 'zz\r\n\r\n'),
   badChunk('a chunk of size 0x5', () => '0x5\r\nhello\r\n0\r\n\r\n'),
   badChunk('a chunk larger than all', () => 'ffffffffffffffffff\r\n\r\n'),
-  badChunk('a chunk longer than it says', ({ body }) => `5\r\n${body}\r\n0\r\n\r\n`),
+  badChunk('a chunk longer than its length', ({ body }) => `5\r\n${body}\r\n0\r\n\r\n`),
   badChunk('a chunk behind a bare LF', ({ body }) => `${body.length.toString(16)}\n${body}\n0\n\n`),
   badChunk('a chunk with a bare CR for its end', ({ body }) => `${body.length.toString(16)}\r\n${body}\rX0\r\n\r\n`),
   badChunk(

@@ -8,7 +8,7 @@ import { type UploadResult, type UploadStep, uploadSlowly } from './slow-upload.
 
 /** Milliseconds of the promise, and the tolerance of a timer sweep. */
 const slowBodyWithin = 30_000
-const late = 1000
+const toleranceMs = 1000
 
 const chatPath = pathOf('chat')
 
@@ -32,7 +32,7 @@ const wordsFor = (target: Target, marker: string, hiddenMarker: string): Words =
 /** Result of the cases of one kind. */
 interface Asked {
   readonly complaints: string[]
-  readonly asked: number
+  readonly total: number
 }
 
 /** Sends raw requests, each on a new connection; a hidden request must not reach the upstream. */
@@ -54,7 +54,7 @@ async function rawCases({ target, upstream }: CheckContext, cases: readonly RawC
     carrier.end()
     smuggled.end()
   }
-  return { complaints, asked: cases.length }
+  return { complaints, total: cases.length }
 }
 
 /** Sends Expect: known, unknown, and for a body that is rejected. */
@@ -88,7 +88,7 @@ async function expectations({ target, upstream }: CheckContext): Promise<Asked> 
     if (!isRight(poured)) complaints.push(`Expect: ${name}: ${JSON.stringify(poured.raw.slice(0, 100))}`)
   }
   scene.end()
-  return { complaints, asked: cases.length }
+  return { complaints, total: cases.length }
 }
 
 /** Sends wrong methods, and HEAD, which has no body. */
@@ -117,13 +117,13 @@ async function methods({ target, upstream }: CheckContext): Promise<Asked> {
     )
     const what = `${method} ${path}`
     const [head = '', body] = raw.split(/\r\n\r\n(.*)/s)
-    if (status !== expected) complaints.push(`${what}: answered ${status}`)
+    if (status !== expected) complaints.push(`${what}: returned status ${status}`)
     else if (method === 'HEAD' && body !== '') complaints.push(`${what}: has a body`)
     else if (expected === 405 && !/^allow: .*(POST|GET)/im.test(head)) complaints.push(`${what}: has no Allow header`)
   }
   if (upstream.requests > before)
     complaints.push(`${upstream.requests - before} upstream calls for methods that are not allowed`)
-  return { complaints, asked: cases.length }
+  return { complaints, total: cases.length }
 }
 
 /** Sends pipelined requests: each must get its response in order, even if some fail. */
@@ -150,7 +150,7 @@ async function pipelined({ target, upstream, count }: CheckContext): Promise<Ask
     if (ids !== '0124567' || statuses !== '200 200 200 404 200 200 200 200')
       complaints.push(`pipelined: ${statuses || 'nothing'}, answers ${ids || 'none'}`)
   }
-  return { complaints, asked: rounds }
+  return { complaints, total: rounds }
 }
 
 /** Simulates clients that never finish. Node's own time limit of heads is 60 s, checked every 30 s. */
@@ -187,7 +187,7 @@ async function slow({
       cases.map(async ([name, steps]) => {
         const { status, answerMs } = await uploadSlowly(target, timed(steps), 1000)
         if (status !== 408) complaints.push(`${name}: received ${status || 'nothing'} after ${ms(answerMs)}`)
-        else if (answerMs > within + late) complaints.push(`${name}: 408 after ${ms(answerMs)}`)
+        else if (answerMs > within + toleranceMs) complaints.push(`${name}: 408 after ${ms(answerMs)}`)
         return Number.isNaN(answerMs) ? 0 : answerMs
       }),
     )
@@ -234,7 +234,7 @@ export const framing: Check = {
     const slowOnes = await slowly
     const complaints = [...Object.values(parts).flatMap((part) => part.complaints), ...(slowOnes?.complaints ?? [])]
     const counts = Object.entries(parts).map(
-      ([name, part]) => `${Math.max(0, part.asked - part.complaints.length)}/${part.asked} ${name}`,
+      ([name, part]) => `${Math.max(0, part.total - part.complaints.length)}/${part.total} ${name}`,
     )
     return {
       held: complaints.length === 0,

@@ -34,7 +34,7 @@ const tries = 3
 async function wrong(what: string, attempt: Try, agent: Agent): Promise<string | undefined> {
   const fault = ({ status, ms }: Came): string | undefined => {
     if (status === 500) return `500 (${what})`
-    if (status === 0) return `no answer (${what})`
+    if (status === 0) return `no response (${what})`
     return ms > hangMs ? `no end within ${hangMs} ms (${what})` : undefined
   }
   let found = fault(await attempt(agent))
@@ -88,12 +88,12 @@ function requestTries({
     )
   const bases = requestBases((upstream) => target.model(upstream as Pair['upstream']), own).filter(served)
   return (_, recipe) => {
-    const asked = requestOf(bases, recipe)
-    return hugeVector.test(decoder.decode(asked.body))
+    const request = requestOf(bases, recipe)
+    return hugeVector.test(decoder.decode(request.body))
       ? undefined
       : {
-          what: `${asked.path.slice(0, 60)} for ${asked.upstream}: ${JSON.stringify(recipe)}`,
-          attempt: sending(target, asked),
+          what: `${request.path.slice(0, 60)} for ${request.upstream}: ${JSON.stringify(recipe)}`,
+          attempt: sending(target, request),
         }
   }
 }
@@ -137,7 +137,7 @@ export const fuzz: Check = {
     const standing = async (): Promise<boolean> => {
       const [pair] = target.pairs
       if (pair === undefined) return true
-      for (let asked = 0; asked < tries; asked++) {
+      for (let round = 0; round < tries; round++) {
         const { status } = await exchange(target, { ...pair, text: 'still there?' }, { withinMs: patienceMs })
         if (status === 200) return true
         await sleep(1000)
@@ -180,7 +180,7 @@ export const fuzz: Check = {
       // Other checks cover time limits for data that never arrives.
       plays.set(
         at,
-        reported.ending === 'hang' || reported.ending === 'no answer' ? { ...reported, ending: 'end' } : reported,
+        reported.ending === 'hang' || reported.ending === 'no response' ? { ...reported, ending: 'end' } : reported,
       )
       const text = `${scene.marker} fuzz-${at}-`
       return {
@@ -199,7 +199,7 @@ export const fuzz: Check = {
     agent.destroy()
 
     const kinds = (start: string): number => faults.filter((fault) => fault.startsWith(start)).length
-    const [hangs, breaks, errors] = [kinds('no end'), kinds('no answer'), kinds('500')]
+    const [hangs, breaks, errors] = [kinds('no end'), kinds('no response'), kinds('500')]
     return {
       held: crashes + hangs + breaks + errors === 0,
       figure:

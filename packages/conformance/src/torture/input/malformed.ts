@@ -104,7 +104,7 @@ export const malformed: Check = {
       const answer = await ask(target, one)
       const what = `${endpoint.name}, ${name}`
       if (param !== undefined) fields++
-      if (answer.status < 400 || answer.status >= 500) return `${what}: answered ${answer.status}`
+      if (answer.status < 400 || answer.status >= 500) return `${what}: returned status ${answer.status}`
       refused++
       const reported = readError(endpoint.format, answer)
       if (reported === undefined) return `${what}: ${answer.status} not in the dialect: ${answer.text.slice(0, 100)}`

@@ -92,11 +92,12 @@ export const hostileNames: Check = {
   promise: '< 1 ms each, no RegExp from input',
   async run({ target, upstream, fresh, count }) {
     const complaints: string[] = []
+    const slow: string[] = []
     const rounds = count(60, 15)
     const agent = new Agent({ keepAlive: true })
     const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
     const scene = upstream.play(sendGoodResponse)
-    let asked = 0
+    let total = 0
     let most = 0
 
     /**
@@ -114,7 +115,7 @@ export const hostileNames: Check = {
         (excessMs) => excessMs <= within,
       )
       most = Math.max(most, took)
-      if (took > within) complaints.push(`${what}: takes ${ms(took)} longer than a plain name`)
+      if (took > within) slow.push(`${what}: takes ${ms(took)} longer than a plain name`)
     }
 
     for (const pair of clients)
@@ -123,9 +124,10 @@ export const hostileNames: Check = {
         const what = `${pair.client}, ${name}`
         const calls = scene.calls.length
         const answer = await exchange(target, { ...pair, text: scene.marker, model }, { agent })
-        asked++
+        total++
         if (scene.calls.length > calls) complaints.push(`${what}: reached the upstream`)
-        else if (answer.status < 400 || answer.status >= 500) complaints.push(`${what}: answered ${answer.status}`)
+        else if (answer.status < 400 || answer.status >= 500)
+          complaints.push(`${what}: returned status ${answer.status}`)
         else if (readError(pair.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
         else if (answer.text.length > 1000) complaints.push(`${what}: repeated in ${answer.text.length} characters`)
         else if (answer.headers['x-injected'] !== undefined) complaints.push(`${what}: it became a header`)
@@ -134,8 +136,8 @@ export const hostileNames: Check = {
     for (const name of Object.values(hostile).filter(fitsInPath)) {
       // The model list accepts names too.
       const status = await get(target, `/v1/models/${encodeURIComponent(name)}`)
-      asked++
-      if (status < 400 || status >= 500) complaints.push(`/v1/models/${name.slice(0, 40)}: answered ${status}`)
+      total++
+      if (status < 400 || status >= 500) complaints.push(`/v1/models/${name.slice(0, 40)}: returned status ${status}`)
     }
 
     const models = Object.fromEntries(Object.keys(globs).map((pattern): [string, ModelRoute] => [pattern, 'chat']))
@@ -151,11 +153,12 @@ export const hostileNames: Check = {
     scene.end()
     agent.destroy()
     return {
-      held: complaints.length === 0,
+      held: complaints.length === 0 && slow.length === 0,
+      late: complaints.length === 0,
       figure:
-        `${asked} hostile names, ${complaints.length} complaints; at most ${ms(Math.max(0, most))} longer than a plain name` +
+        `${total} hostile names, ${complaints.length + slow.length} complaints; at most ${ms(Math.max(0, most))} longer than a plain name` +
         `${patterns > 0 ? `, with ${patterns} hostile patterns configured too` : ''}`,
-      notes: tally(complaints),
+      notes: tally([...complaints, ...slow]),
     }
   },
 }

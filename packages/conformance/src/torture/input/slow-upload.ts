@@ -84,7 +84,7 @@ export function uploadSlowly(target: Target, steps: Iterable<UploadStep>, within
     // A half-close counts: a rejected client need not send on.
     socket.on('end', onEnd).on('close', onEnd)
     /** Returns true as long as the gateway reads. */
-    const taken = (): Promise<boolean> =>
+    const isReading = (): Promise<boolean> =>
       new Promise((resume) => {
         const stuck = setTimeout(() => resume(false), withinMs)
         wake = () => {
@@ -101,7 +101,7 @@ export function uploadSlowly(target: Target, steps: Iterable<UploadStep>, within
         else if (socket.write(step)) {
           // Lets the other clients of this process run between two pieces.
           await new Promise<void>((next) => setImmediate(next))
-        } else if (!(await taken())) break
+        } else if (!(await isReading())) break
       }
       if (!over) wait()
     }

@@ -142,7 +142,7 @@ async function upload(
   const head = headOf(target, place.path, { 'content-type': type, connection: 'close', ...way.headers })
   const { status } = await uploadSlowly(target, [head, ...way.steps], 10_000)
   end()
-  if (status !== 200) return `answered ${status === 0 ? 'nothing' : status}`
+  if (status !== 200) return `returned ${status === 0 ? 'nothing' : status}`
   if (arrived === undefined) return 'status 200, but nothing arrived'
   const { digests, sizes, fields, filenames: names } = arrived
   if (digests.length !== 1) return `${digests.length} files arrived`
@@ -183,7 +183,7 @@ async function large({ target, upstream }: CheckContext, bytes: number) {
   const digest = wanted.digest('hex')
   const wrong =
     status !== 200
-      ? `answered ${status === 0 ? 'nothing' : status}`
+      ? `returned ${status === 0 ? 'nothing' : status}`
       : arrived?.digests[0] === digest
         ? undefined
         : `another file arrived: ${arrived?.sizes[0]} bytes of ${count * piece.length}`
@@ -202,9 +202,9 @@ export const uploads: Check = {
   perServer: true,
   async run(setting) {
     const complaints: string[] = []
-    let asked = 0
+    let total = 0
     const note = (what: string, complaint: string | undefined): void => {
-      asked++
+      total++
       if (complaint !== undefined) complaints.push(`${what}: ${complaint}`)
     }
     for (const place of places) {
@@ -220,7 +220,7 @@ export const uploads: Check = {
           await upload(setting, place, filename, Buffer.from('RIFF\0'), 'in odd chunks'),
         )
     }
-    const equal = asked - complaints.length
+    const equal = total - complaints.length
     const runs = setting.count(3, 1)
     let grown: number | undefined
     let last: Awaited<ReturnType<typeof large>> | undefined
@@ -233,7 +233,7 @@ export const uploads: Check = {
     return {
       held: complaints.length === 0,
       figure:
-        `${equal}/${asked} files equal at the upstream; ${mb(last?.size ?? 0)} ${last?.wrong ?? 'equal'} in ${last?.seconds.toFixed(1)} s, ` +
+        `${equal}/${total} files equal at the upstream; ${mb(last?.size ?? 0)} ${last?.wrong ?? 'equal'} in ${last?.seconds.toFixed(1)} s, ` +
         `RSS ${grown === undefined ? 'unknown' : `+ ${mb(grown)}`}`,
       notes: tally(complaints),
     }

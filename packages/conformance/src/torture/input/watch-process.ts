@@ -95,8 +95,8 @@ export async function observeDuring<T>(
   const straight = new Agent({ keepAlive: true })
   const direct: Target = { ...target, origin: upstream.origin }
   const beside = { client: pair.upstream, upstream: pair.upstream } as const
-  const small = async (to: Target, asked: typeof pair, agent: Agent): Promise<boolean> =>
-    (await exchange(to, { ...asked, text: scene.marker }, { agent })).status === 200
+  const small = async (to: Target, callPair: typeof pair, agent: Agent): Promise<boolean> =>
+    (await exchange(to, { ...callPair, text: scene.marker }, { agent })).status === 200
   // The first calls pay for connections and lazily loaded code.
   for (let round = 0; round < 5; round++) {
     await small(target, pair, through)
@@ -107,16 +107,16 @@ export async function observeDuring<T>(
   const machine = keepCalling(() => small(direct, beside, straight), restMs)
   try {
     const result = await act()
-    const [told, own] = await Promise.all([others(), machine()])
+    const [throughGateway, own] = await Promise.all([others(), machine()])
     return {
       result,
       noticed: {
         grownBytes: grown(),
-        worstMs: told.times.length === 0 ? Number.NaN : Math.max(...told.times),
-        p90Ms: percentile(told.times, 0.9),
+        worstMs: throughGateway.times.length === 0 ? Number.NaN : Math.max(...throughGateway.times),
+        p90Ms: percentile(throughGateway.times, 0.9),
         directMs: Math.max(0, ...own.times),
-        failed: told.failed,
-        calls: told.times.length,
+        failed: throughGateway.failed,
+        calls: throughGateway.times.length,
       },
     }
   } finally {

@@ -39,9 +39,9 @@ const pouring =
     beginStream(call)
     response.write(String(good[format][0]))
     for (let left = streamBytes; left > 0 && !response.destroyed; left -= some.length) {
-      const taken = response.write(some)
+      const isWritable = response.write(some)
       reported(some.length)
-      if (!taken)
+      if (!isWritable)
         await new Promise<void>((resume) => {
           const go = (): void => {
             response.off('drain', go).off('close', go)

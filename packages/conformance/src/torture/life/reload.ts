@@ -47,12 +47,14 @@ export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, coun
   let calls = 0
   let failed = 0
   let over = false
-  const ask = async (asked: TargetRequest): Promise<void> => {
-    const wrong = completenessDefect(asked, await exchange(target, asked, { agent }))
+  const ask = async (request: TargetRequest): Promise<void> => {
+    const wrong = completenessDefect(request, await exchange(target, request, { agent }))
     calls++
     if (wrong === undefined) return
     failed++
-    complaints.push(`${asked.client} from ${asked.upstream}${asked.stream === true ? ', streamed' : ''}: ${wrong}`)
+    complaints.push(
+      `${request.client} from ${request.upstream}${request.stream === true ? ', streamed' : ''}: ${wrong}`,
+    )
   }
   const client = async (first: number): Promise<void> => {
     for (let at = first; !over; at += clients)

@@ -4,7 +4,7 @@ import {
   type OperationName,
   placesOf as operationPlaces,
   routes,
-  wireCodecOf,
+  wireCodecs,
 } from '@modelgate/core/test-support'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Part } from '../input/malformed-forms.ts'
@@ -119,7 +119,7 @@ export const namingRoutes: readonly Route[] = routes.filter(
 )
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
-  if (operation === 'generate' || operation === 'count-tokens') return wireCodecOf(format).modelPlaces
+  if (operation === 'generate' || operation === 'count-tokens') return wireCodecs[format].modelPlaces
   return operationPlaces(operation as OperationName, dialect)
 }
 

@@ -116,7 +116,7 @@ export async function runMatrix(target: MatrixTarget, options: MatrixOptions = {
   await inParallel(passing, 8, async (endpoint) => {
     const wrong = await passesUnchanged(target, agent, endpoint, ++number)
     if (wrong === undefined) same++
-    else complaints.push(`${nameOf(endpoint)}, a good answer: ${wrong}`)
+    else complaints.push(`${nameOf(endpoint)}, a valid response: ${wrong}`)
   })
   agent.destroy()
   return { held, total, same, sameTotal: passing.length, complaints }
@@ -271,7 +271,7 @@ async function send(
       },
     )
     outgoing.on('timeout', () => outgoing.destroy(new Error('no response within 20 s')))
-    outgoing.on('error', (error) => resolve({ body: '', text: `no answer: ${error.message}` }))
+    outgoing.on('error', (error) => resolve({ body: '', text: `no response: ${error.message}` }))
     outgoing.end(bytes)
   })
 }

@@ -48,7 +48,7 @@ const failures: Readonly<Record<string, object>> = {
   "vLLM's error": { object: 'error', message: words, type: 'BadRequestError', param: null, code: 400 },
   'a status that failed': { status: 'failed', error: { code: 'server_error', message: words } },
   'a blocked prompt': { promptFeedback: { blockReason: 'OTHER', blockReasonMessage: words } },
-  'an incomplete answer': { status: 'incomplete', incomplete_details: { reason: words } },
+  'an incomplete response': { status: 'incomplete', incomplete_details: { reason: words } },
   warnings: { warnings: [words], meta: { warnings: [words] } },
 }
 

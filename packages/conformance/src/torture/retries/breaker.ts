@@ -62,12 +62,12 @@ async function watch(
   })
   const pairs: readonly Pair[] = target.pairs.filter(({ upstream: to }) => to === 'chat')
   const complaints: string[] = []
-  const asked: Promise<void>[] = []
+  const calls: Promise<void>[] = []
   const load = async (isOver: () => boolean): Promise<void> => {
     while (!isOver()) {
-      const pair = pairs[asked.length % pairs.length] as Pair
+      const pair = pairs[calls.length % pairs.length] as Pair
       const ask = { ...pair, model, text: scene.marker }
-      asked.push(
+      calls.push(
         exchange(target, ask).then(({ status, broken }) => {
           if (status !== 200) complaints.push(`${name}: a client received ${broken ?? status}`)
         }),
@@ -81,7 +81,7 @@ async function watch(
   const revived = performance.now()
   const wellAgain = (): number[] => reached.filter(({ well }) => well).map(({ at }) => at)
   await load(() => wellAgain().length > 20 || performance.now() - revived > mostBackMs + restMs)
-  await Promise.all(asked)
+  await Promise.all(calls)
   scene.end()
   end()
 
@@ -96,7 +96,7 @@ async function watch(
     opened: opened === 0 ? times.length : opened,
     gaps: opened === 0 ? [] : gaps.slice(opened - 1),
     backMs: first[1] === undefined ? undefined : first[1] - revived,
-    calls: asked.length,
+    calls: calls.length,
     complaints,
   }
 }

@@ -81,7 +81,7 @@ export const disconnectInBackoff: Check = {
     }))
     const others = timeOthers(target)
     const leaves = await inParallel(jobs, 50, (job) => leaveOnce(setting, target, job))
-    const { mostMs, said } = await others()
+    const { mostMs, text } = await others()
     await sleep(watchMs)
     const complaints: string[] = []
     let tooLate = 0
@@ -93,11 +93,11 @@ export const disconnectInBackoff: Check = {
       if (second.at <= leftAt + Math.max(onTheWayMs, mostMs)) tooLate++
       else complaints.push(`${what}: a call ${Math.round(second.at - leftAt)} ms later`)
     }
-    const late = tooLate === 0 ? '' : `, ${tooLate} disconnected too late`
+    const lateText = tooLate === 0 ? '' : `, ${tooLate} disconnected too late`
     return {
       held: complaints.length === 0 && again === stayed.length,
-      figure: `${complaints.length} further upstream calls of ${total - tooLate}${late} (of connected clients, ${again}/${stayed.length} get a retry)`,
-      notes: [...tally(complaints), said],
+      figure: `${complaints.length} further upstream calls of ${total - tooLate}${lateText} (of connected clients, ${again}/${stayed.length} get a retry)`,
+      notes: [...tally(complaints), text],
     }
   },
 }

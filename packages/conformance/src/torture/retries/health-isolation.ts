@@ -21,7 +21,7 @@ const ways: Readonly<Record<string, Play>> = {
   403: failWithStatus(403),
   'a web page': (call) => sendJson(call, 200, '<html></html>', { 'content-type': 'text/html' }),
   'a reset': resetConnection,
-  'a stream that breaks off': (call) => {
+  'an interrupted stream': (call) => {
     beginStream(call)
     setTimeout(() => call.socket.resetAndDestroy(), 10)
   },

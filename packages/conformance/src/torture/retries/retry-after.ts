@@ -94,12 +94,12 @@ async function tell(
 /** Returns the defect in the gateway's handling, or undefined. */
 function wrong({ requestedTime, missedMs, answer }: Seen): string | undefined {
   if (missedMs === undefined) {
-    if (requestedTime === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
+    if (requestedTime === 'back-off') return answer.status >= 400 ? undefined : `returned status ${answer.status}`
     const passed = answer.headers['retry-after'] ?? answer.headers['retry-after-ms']
     return answer.status >= 400 && passed !== undefined ? undefined : 'neither waited nor passed on'
   }
   if (requestedTime === 'too long') return `retried after ${ms(missedMs)}`
-  if (answer.status !== 200) return `answered ${answer.status}`
+  if (answer.status !== 200) return `returned status ${answer.status}`
   if (requestedTime === 'back-off')
     return missedMs <= backoffMs + toleranceMs ? undefined : `retried after ${ms(missedMs)} without a requested time`
   return Math.abs(missedMs) <= toleranceMs ? undefined : `retried ${ms(missedMs)} off the requested time`
@@ -133,7 +133,7 @@ export const retryAfter: Check = {
   title: 'Retry-After seconds / date / garbage / 1 h',
   promise: 'waits ±50 ms or passes it on; 20 clients’ retries spread ≥ 50 % of the window (jitter)',
   async run(setting) {
-    const asked = statements.flatMap((statement) =>
+    const cases = statements.flatMap((statement) =>
       setting.target.pairs
         .filter(({ client, upstream: to }) => !setting.short || client === to)
         .filter((pair) => statement.only === undefined || pair.upstream === statement.only)
@@ -141,7 +141,7 @@ export const retryAfter: Check = {
     )
     // Separate upstreams, because a requested delay is a cooldown for all callers.
     const upstreams: NonNullable<Profile['upstreams']> = Object.fromEntries(
-      asked.map(({ pair }, place) => [`u${place}`, { format: pair.upstream, baseURL: setting.upstream.origin }]),
+      cases.map(({ pair }, place) => [`u${place}`, { format: pair.upstream, baseURL: setting.upstream.origin }]),
     )
     const fresh = await setting.fresh({
       defaults: true,
@@ -151,11 +151,11 @@ export const retryAfter: Check = {
     const target = fresh ?? setting.target
     if (fresh !== undefined) for (const pair of target.pairs) await exchange(target, { ...pair, text: 'Hello' })
     const others = timeOthers(target)
-    const seen = await inParallel(asked, 8, ({ statement, pair }, place) => {
+    const seen = await inParallel(cases, 8, ({ statement, pair }, place) => {
       const model = fresh === undefined ? target.model(pair.upstream) : `u${place}`
       return tell(setting, target, { statement, pair, model })
     })
-    const { said: meanwhile } = await others()
+    const { text: meanwhile } = await others()
     const complaints = seen.flatMap((one) => {
       const complaint = wrong(one)
       return complaint === undefined
@@ -179,6 +179,8 @@ export const retryAfter: Check = {
     const off = waited.length === 0 ? '' : ` (${Math.min(...waited)} to ${Math.max(...waited)} ms off)`
     return {
       held: complaints.length === 0 && (waits.length === 0 ? fresh === undefined : spread >= 0.5),
+      // The results are the times of retries.
+      late: true,
       figure: `${seen.length - complaints.length}/${seen.length} correct: ${waited.length} waited as requested${off}, ${passed} passed on; ${jitter} (${formats.length} formats)`,
       notes: [...tally(complaints), meanwhile],
     }

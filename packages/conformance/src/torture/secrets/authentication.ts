@@ -98,7 +98,7 @@ async function knock(
   return token.length > 8 && answer.text.includes(token) ? `${answer.status} repeats the token` : undefined
 }
 
-/** Google's error for an invalid key is a 400 with a reason, which its clients rely on (docs/errors.md). */
+/** Google's error for an invalid key is a 400 with a reason, which its clients rely on (docs/reference/errors.md). */
 const isBadKey = (text: string): boolean => text.includes('"reason":"API_KEY_INVALID"')
 
 function notRefused(door: AttackedRoute, carrier: Carrier | undefined, answer: CallOutcome): string | undefined {
@@ -108,7 +108,7 @@ function notRefused(door: AttackedRoute, carrier: Carrier | undefined, answer: C
   // A HEAD response has only a status.
   if (door.method === 'HEAD' && (refusal || (status === 400 && format === 'gemini'))) return undefined
   if (!refusal && !(status === 400 && format === 'gemini' && isBadKey(text)))
-    return `answered ${status} ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`
+    return `returned status ${status} ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`
   return readError(format, answer) === undefined ? `${status} not in the dialect: ${text.slice(0, 80)}` : undefined
 }
 
@@ -131,7 +131,7 @@ const opening = (target: Target, query: string, more: readonly string[]): string
 
 async function knockByUpgrade(target: Target, query: string, more: readonly string[]): Promise<string | undefined> {
   const { status, raw } = await rawExchange(target, [opening(target, query, more)], 2000)
-  if (status !== 401 && status !== 403) return `answered ${status}`
+  if (status !== 401 && status !== 403) return `returned status ${status}`
   const text = raw.slice(raw.indexOf('\r\n\r\n') + 4)
   return readError('chat', { status, text }) === undefined ? `${status} not in the dialect` : undefined
 }
@@ -143,7 +143,7 @@ async function knockEverywhere(
   target: Target,
   routes: readonly GatewayRoute[],
   bad: readonly Bad[],
-): Promise<{ asked: number; complaints: string[]; reached: number }> {
+): Promise<{ total: number; complaints: string[]; reached: number }> {
   const before = upstream.requests
   const connections = await upstream.connections()
   const complaints: string[] = []
@@ -178,7 +178,7 @@ async function knockEverywhere(
   const dialled = (await upstream.connections()) - connections
   if (reached > 0) complaints.push(`${reached} requests reached the upstream`)
   if (dialled > 0) complaints.push(`${dialled} connections to the upstream were opened`)
-  return { asked: knocks.length + upgrades.length, complaints, reached }
+  return { total: knocks.length + upgrades.length, complaints, reached }
 }
 
 /** The valid token must be accepted on the same routes, otherwise the rejections prove nothing. */
@@ -256,18 +256,18 @@ async function asOwner(setting: CheckContext, folder: string): Promise<Outcome |
     { name: 'expired token', token: expired.secret },
     { name: "other tenant's token", token: foreign.secret },
   ]
-  const { asked, complaints, reached } = await knockEverywhere(setting, target, await local.routes(), bad)
+  const { total, complaints, reached } = await knockEverywhere(setting, target, await local.routes(), bad)
   complaints.push(
     ...(await openDoors(setting, target, good.secret)),
     ...(await knockAtModels(setting, target, narrow.secret)),
   )
-  return figureOf(asked, complaints, (await local.routes()).length, reached)
+  return figureOf(total, complaints, (await local.routes()).length, reached)
 }
 
-const figureOf = (asked: number, complaints: readonly string[], routes: number, reached: number): Outcome => ({
+const figureOf = (total: number, complaints: readonly string[], routes: number, reached: number): Outcome => ({
   held: complaints.length === 0,
   figure:
-    `${asked - Math.min(asked, complaints.length)}/${asked} rejected in the dialect (401, 403, Google's 400 API_KEY_INVALID),` +
+    `${total - Math.min(total, complaints.length)}/${total} rejected in the dialect (401, 403, Google's 400 API_KEY_INVALID),` +
     `${routes} routes and the WebSocket, ${reached} upstream calls`,
   notes: tally(complaints),
 })
@@ -283,7 +283,7 @@ export const authentication: Check = {
     const ours = await inFolder((folder) => asOwner(setting, folder))
     if (ours !== undefined) return ours
     const bad = [{ name: 'bad token', token: 'wrong-token-5b1f0e22' }]
-    const { asked, complaints, reached } = await knockEverywhere(setting, setting.target, fixedRoutes, bad)
-    return figureOf(asked, complaints, fixedRoutes.length, reached)
+    const { total, complaints, reached } = await knockEverywhere(setting, setting.target, fixedRoutes, bad)
+    return figureOf(total, complaints, fixedRoutes.length, reached)
   },
 }

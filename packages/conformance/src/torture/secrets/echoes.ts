@@ -8,7 +8,7 @@ export interface Echo {
   readonly name: string
   /** Undefined: streamed and unstreamed calls. */
   readonly stream?: boolean
-  /** @param said the key, in some spelling */
+  /** @param text the key, in some spelling */
   play(call: UpstreamCall, text: string): void
 }
 
@@ -162,7 +162,7 @@ const under200: readonly Echo[] = [
     play: (call, text) => sendJson(call, 200, errorOf[formatOf(call)](text, 400).slice(0, -2)),
   },
   {
-    name: '200 that breaks off within an error',
+    name: '200 that is interrupted within an error',
     play(call, text) {
       const body = errorOf[formatOf(call)](text, 400)
       call.response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length + 10 })
@@ -189,7 +189,7 @@ const eventOf = (format: Format, text: string): string => errorEvent[format].rep
 const dataOf = (format: Format, text: string): string => eventOf(format, text).split('data: ')[1]?.trimEnd() ?? ''
 const nameOf = (format: Format): string => (format === 'messages' || format === 'responses' ? 'event: error\n' : '')
 
-/** Stream events by format. @param said the key */
+/** Stream events by format. @param text the key */
 const streamed: Readonly<Record<string, (format: Format, text: string) => string>> = {
   'an error event': eventOf,
   'an error event with CRLF': (format, text) => eventOf(format, text).replaceAll(/\r?\n/g, '\r\n'),

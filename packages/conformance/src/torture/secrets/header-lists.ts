@@ -188,15 +188,20 @@ export async function tryHeaders({ upstream }: CheckContext, target: Target): Pr
     [false, true].flatMap((stream) => [200, 400, 429, 500].map((status) => ({ pair, stream, status }))),
   )
   await inParallel(jobs, 8, async ({ pair, stream, status }) => {
-    const asked = valued(fromClients)
+    const requestHeaders = valued(fromClients)
     const given = valued(fromUpstreams)
     const scene = upstream.play((received) => answerWith(received, status, given))
-    const answer: HttpResponse = await exchange(target, { ...pair, text: scene.marker, stream, headers: asked })
+    const answer: HttpResponse = await exchange(target, {
+      ...pair,
+      text: scene.marker,
+      stream,
+      headers: requestHeaders,
+    })
     scene.end()
     const what = `${pair.client} to ${pair.upstream}, ${status}`
     for (const received of scene.calls) {
       const text = valuesIn(received.headers)
-      for (const [name, value] of Object.entries(asked))
+      for (const [name, value] of Object.entries(requestHeaders))
         if (text.includes(value)) onward.add(`${pair.upstream} ${name}`)
       for (const name of Object.keys(received.headers))
         if (!ownToUpstream.has(name) && !passedOn.has(`${pair.upstream} ${name}`))

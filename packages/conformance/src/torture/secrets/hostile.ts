@@ -49,9 +49,9 @@ const everyMs = 100
 function streamOn(received: UpstreamCall): void {
   beginStream(received)
   const { response } = received
-  const [first = '', said = ''] = good[formatOf(received)]
+  const [first = '', delta = ''] = good[formatOf(received)]
   response.write(first)
-  const event = said.replace('one', 'word '.repeat(200))
+  const event = delta.replace('one', 'word '.repeat(200))
   const timer = setInterval(() => {
     if (!response.writableNeedDrain) response.write(event)
   }, everyMs)
@@ -76,12 +76,12 @@ async function measure({ upstream }: CheckContext, target: Target, calls: number
   const direct: Target = { ...target, origin: upstream.origin }
   const beside = { client: pair.upstream, upstream: pair.upstream } as const
   let failed = 0
-  const clients = (to: Target, asked: typeof pair, agent: Agent): Promise<number[]> =>
+  const clients = (to: Target, callPair: typeof pair, agent: Agent): Promise<number[]> =>
     Promise.all(
       Array.from({ length: 4 }, async () => {
         const times: number[] = []
         for (let number = 0; number < calls / 4; number++) {
-          const { status, endMs } = await exchange(to, { ...asked, text: scene.marker }, { agent })
+          const { status, endMs } = await exchange(to, { ...callPair, text: scene.marker }, { agent })
           if (status !== 200) failed++
           times.push(endMs)
           await sleep(5)

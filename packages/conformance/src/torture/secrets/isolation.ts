@@ -111,11 +111,11 @@ async function askOwn(
   fake: Awaited<ReturnType<typeof listenRealtime>>,
 ) {
   const [mine] = all
-  if (own === undefined || mine === undefined) return { told: 'one tenant only', complaints: [] }
+  if (own === undefined || mine === undefined) return { summary: 'one tenant only', complaints: [] }
   const stored = await tryOthersResponses(setting, mine, secrets[1] ?? '')
   const live = await crossSessions(mine, fake, 'live', secrets, setting.count(50, 10))
   return {
-    told: `${stored.asked} attempts to use another tenant's stored responses rejected, ${live.sessions} realtime sessions separate`,
+    summary: `${stored.total} attempts to use another tenant's stored responses rejected, ${live.sessions} realtime sessions separate`,
     complaints: [...stored.complaints, ...live.complaints],
   }
 }
@@ -144,22 +144,24 @@ export const isolation: Check = {
         const same = await samePrompt(setting, all)
         if (same.calls !== same.due) complaints.push(`${same.calls} upstream calls for ${same.due} with one prompt`)
         const headers = await tryHeaders(setting, all[0] ?? setting.target)
-        const asked = await askOwn(setting, tenants, fake)
-        complaints.push(...headers.complaints, ...asked.complaints)
+        const ownResult = await askOwn(setting, tenants, fake)
+        complaints.push(...headers.complaints, ...ownResult.complaints)
         const harms = await tryHostile(setting, all[0] ?? setting.target, all[1] ?? setting.target)
+        const slow: string[] = []
         for (const { way, raise, failed } of harms) {
           if (raise > mostRaiseMs && !(way === 'huge bodies' && raise <= mostRaiseByHugeMs))
-            complaints.push(`${way}: others’ p99 rose by ${ms(raise)}`)
+            slow.push(`${way}: others’ p99 rose by ${ms(raise)}`)
           if (failed > 0) complaints.push(`${way}: ${failed} calls of others failed`)
         }
         const byHuge = harms.find(({ way }) => way === 'huge bodies')?.raise ?? 0
         const passed = [...headers.onward].map((name) => name.replace(/^\w+ /, '')).sort()
         return {
-          held: complaints.length === 0,
+          held: complaints.length === 0 && slow.length === 0,
+          late: complaints.length === 0,
           figure:
             `${crossed.length} of ${count} concurrent calls crossed; ${same.calls} upstream calls for ${same.due} times the same prompt; of ${headers.sent} headers passed on:` +
-            `${[...new Set(passed)].join(', ') || 'none'}, passed back: ${[...headers.back].join(', ') || 'none'}; ${asked.told}; p99 of others raised by ${worstOf(harms)}`,
-          notes: tally(complaints),
+            `${[...new Set(passed)].join(', ') || 'none'}, passed back: ${[...headers.back].join(', ') || 'none'}; ${ownResult.summary}; p99 of others raised by ${worstOf(harms)}`,
+          notes: tally([...complaints, ...slow]),
           ...(byHuge <= mostRaiseMs || byHuge > mostRaiseByHugeMs
             ? {}
             : {

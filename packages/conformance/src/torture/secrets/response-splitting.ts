@@ -32,11 +32,11 @@ export const responseSplitting: Check = {
     const scene = upstream.play(sendGoodResponse)
     const end = upstream.playAt('/v1/audio/speech', answerHostile)
     const complaints: string[] = []
-    let asked = 0
+    let total = 0
     try {
       for (const [transport, one] of targets)
         for (const input of Object.keys(hostileResponses)) {
-          asked++
+          total++
           const model = one.model('chat')
           const headers = one.headers({ client: 'chat', upstream: 'chat' })
           const bytes = await sendInTurn(one.origin, [
@@ -52,7 +52,7 @@ export const responseSplitting: Check = {
     }
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} hostile downloads with ${targets.length} transports left the next response intact`,
+      figure: `${total - complaints.length}/${total} hostile downloads with ${targets.length} transports left the next response intact`,
       notes: tally(complaints),
     }
   },

@@ -10,9 +10,9 @@ export async function tryOthersResponses(
   { upstream }: CheckContext,
   mine: Target,
   theirs: string,
-): Promise<{ asked: number; complaints: string[] }> {
+): Promise<{ total: number; complaints: string[] }> {
   const complaints: string[] = []
-  let asked = 0
+  let total = 0
   for (const format of formats) {
     const pair = { client: 'responses', upstream: format } as const
     const scene = upstream.play((received) => sendGoodResponse(received))
@@ -38,7 +38,7 @@ export async function tryOthersResponses(
       ['DELETE', path],
     ] as const
     for (const [method, at, body] of tries) {
-      asked++
+      total++
       const { status, text } = await call(mine, method, at, headers, body)
       if (status < 400 || status >= 500)
         complaints.push(`${format}: ${method} ${at} of another tenant's response returned ${status}`)
@@ -51,7 +51,7 @@ export async function tryOthersResponses(
     if (format !== 'responses' && own.status !== 200) complaints.push(`${format}: the owner received ${own.status}`)
     scene.end()
   }
-  return { asked, complaints }
+  return { total, complaints }
 }
 
 const headersOf = (target: Target): Record<string, string> => ({

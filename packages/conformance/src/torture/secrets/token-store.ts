@@ -96,7 +96,7 @@ async function tryMutations(
   { upstream }: CheckContext,
 ): Promise<{ tried: number; complaints: string[] }> {
   const good = await gateway.local.issue({ owner: 'torture' })
-  const other = await gateway.local.issue({ owner: 'somebody else' })
+  const other = await gateway.local.issue({ owner: 'another owner' })
   const mutations = mutationsOf(good, other.secret).filter((token) => token !== good.secret && token !== other.secret)
   const before = upstream.requests
   const complaints: string[] = []
@@ -104,7 +104,8 @@ async function tryMutations(
     if (place % 10 === 0 && (await statusFor(gateway, good.secret)) !== 200)
       complaints.push('the valid token was rejected')
     const status = await statusFor(gateway, token)
-    if (status !== 401) complaints.push(`'${token.slice(0, 8)}…' (${token.length} characters): answered ${status}`)
+    if (status !== 401)
+      complaints.push(`'${token.slice(0, 8)}…' (${token.length} characters): returned status ${status}`)
   })
   if (upstream.requests !== before) complaints.push('an upstream was called')
   return { tried: mutations.length, complaints }
@@ -192,16 +193,16 @@ export const tokenStore: Check = {
       const slowest = await revokeSome(gateway, revocations)
       const elsewhere = await revokeElsewhere(setting, revocations)
       complaints.push(...mutated.complaints)
-      for (const late of [slowest, elsewhere ?? 0])
-        if (!(late <= 1000))
-          complaints.push(
-            Number.isNaN(late) ? 'a valid token was rejected' : `a revoked token was accepted ${ms(late)} later`,
-          )
+      const slow: string[] = []
+      for (const delay of [slowest, elsewhere ?? 0])
+        if (Number.isNaN(delay)) complaints.push('a valid token was rejected')
+        else if (delay > 1000) slow.push(`a revoked token was accepted ${ms(delay)} later`)
       const apart = elsewhere === undefined ? 'no Redis to share' : `within ${ms(elsewhere)} in another process`
       return {
-        held: complaints.length === 0,
+        held: complaints.length === 0 && slow.length === 0,
+        late: complaints.length === 0,
         figure: `${found}; ${mutated.tried} near misses of a token rejected; rejected within ${ms(slowest)} of being revoked, ${apart} (${revocations} tokens each, under load)`,
-        notes: tally(complaints),
+        notes: tally([...complaints, ...slow]),
       }
     }),
 }

@@ -16,10 +16,10 @@ export interface Break {
 }
 
 export interface Breaking {
-  readonly asked: number
+  readonly total: number
   readonly reported: number
   /** Number of official clients that sent a call, and of those that threw, by client format. */
-  readonly threw: Readonly<Record<string, { asked: number; threw: number }>>
+  readonly threw: Readonly<Record<string, { total: number; threw: number }>>
   readonly notes: readonly string[]
 }
 
@@ -53,10 +53,10 @@ export async function breakAll(
     else complain(one, wrong)
   })
 
-  const threw: Record<string, { asked: number; threw: number }> = {}
+  const threw: Record<string, { total: number; threw: number }> = {}
   for (const client of new Set(pairs.map((pair) => pair.client))) {
     const ofClient = cases.filter(({ pair }) => pair.client === client)
-    const count = { asked: official, threw: 0 }
+    const count = { total: official, threw: 0 }
     threw[client] = count
     const jobs = Array.from({ length: official }, (_, at) => ofClient[at % ofClient.length] as Case)
     await inParallel(jobs, width, async (one) => {
@@ -65,7 +65,7 @@ export async function breakAll(
       else complain(one, `the official SDK: ${wrong}`)
     })
   }
-  return { asked: asks.length, reported: reported, threw, notes: tally(complaints) }
+  return { total: asks.length, reported, threw, notes: tally(complaints) }
 }
 
 interface Case {
@@ -94,11 +94,11 @@ async function unthrown(
 ): Promise<string | undefined> {
   const { pair, way } = one
   const scene = upstream.play(way.play)
-  const asked = sendWithOfficialSdk(target, { ...pair, text: scene.marker, stream: way.stream }).then(
+  const outcome = sendWithOfficialSdk(target, { ...pair, text: scene.marker, stream: way.stream }).then(
     () => 'it returned a response',
     () => 'it threw',
   )
-  const end = await resultWithin(patienceMs, asked)
+  const end = await resultWithin(patienceMs, outcome)
   scene.end()
   if (end === undefined) hanging.add(one)
   return end === 'it threw' ? undefined : (end ?? 'it hangs')
@@ -106,8 +106,8 @@ async function unthrown(
 /** Formats the result for the table. */
 export const throwsOf = ({ threw }: Breaking): string =>
   Object.entries(threw)
-    .map(([client, { asked, threw: count }]) => `${client} ${count}/${asked}`)
+    .map(([client, { total, threw: count }]) => `${client} ${count}/${total}`)
     .join(', ')
 
-export const heldOf = ({ asked, reported: told, threw }: Breaking): boolean =>
-  told === asked && Object.values(threw).every((one) => one.threw === one.asked)
+export const heldOf = ({ total, reported, threw }: Breaking): boolean =>
+  reported === total && Object.values(threw).every((one) => one.threw === one.total)

@@ -27,6 +27,7 @@ export const clientDisconnect: Check = {
     const held = timely && sum('closed') === sum('count')
     return {
       held,
+      late: sum('closed') === sum('count'),
       figure:
         `${sum('closed')}/${sum('count')} closed (${figures.map(({ moment, count, closed }) => `${moment} ${closed}/${count}`).join('; ')}), ` +
         `p50 ${ms(percentile(all, 0.5))}, p99 ${ms(percentile(all, 0.99))}`,

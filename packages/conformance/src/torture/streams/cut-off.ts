@@ -61,7 +61,7 @@ const breaks: readonly Break[] = [
   },
   ...Object.entries(ends).map(
     ([end, finish]): Break => ({
-      name: `${end} amid a JSON answer`,
+      name: `${end} within a JSON response`,
       stream: false,
       play(call) {
         call.response.writeHead(200, { 'content-type': 'application/json' })
@@ -85,10 +85,10 @@ export const cutOff: Check = {
       rounds: setting.count(10, 1),
       official: setting.count(100, 2 * breaks.length),
     })
-    const { asked, reported: told, notes } = breaking
+    const { total, reported, notes } = breaking
     return {
       held: heldOf(breaking),
-      figure: `${told}/${asked} reported as one error, no success; official SDKs threw: ${throwsOf(breaking)}`,
+      figure: `${reported}/${total} reported as one error, no success; official SDKs threw: ${throwsOf(breaking)}`,
       notes,
     }
   },

@@ -103,6 +103,7 @@ export const delay: Check = {
     const slow = added.filter(({ first, later, seen }) => !(first <= mostMs && later <= mostMs && seen === rounds))
     return {
       held: slow.length === 0,
+      late: added.every(({ seen }) => seen === rounds),
       figure:
         `first token ${ms(middle('first'))} p50 over direct (the slowest pair ${ms(most('first'))}), ` +
         `later words ${ms(middle('later'))} (${ms(most('later'))}); ${rounds} responses of each of ${added.length} pairs`,

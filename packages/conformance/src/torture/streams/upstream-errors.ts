@@ -50,11 +50,11 @@ export const errorMidStream: Check = {
       rounds: setting.count(10, 1),
       official: setting.count(100, 4 * errorEvents.length),
     })
-    const { asked, reported: told, notes } = breaking
+    const { total, reported, notes } = breaking
     return {
       held: heldOf(breaking),
       figure:
-        `${told}/${asked} reached the client with their type, over ${setting.target.pairs.length} pairs; ` +
+        `${reported}/${total} reached the client with their type, over ${setting.target.pairs.length} pairs; ` +
         `official SDKs threw: ${throwsOf(breaking)}`,
       notes,
     }
@@ -93,10 +93,10 @@ export const malformedEvent: Check = {
       rounds: setting.count(25, 2),
       official: setting.count(100, 8),
     })
-    const { asked, reported: told, notes } = breaking
+    const { total, reported, notes } = breaking
     return {
       held: heldOf(breaking),
-      figure: `${told}/${asked} reported as one error, all else parses; official SDKs threw: ${throwsOf(breaking)}`,
+      figure: `${reported}/${total} reported as one error, all else parses; official SDKs threw: ${throwsOf(breaking)}`,
       notes,
     }
   },

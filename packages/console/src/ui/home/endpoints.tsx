@@ -7,14 +7,17 @@ export function Endpoints({ info }: { info: Info }) {
       <header>
         <h2 id="endpoints">Endpoints</h2>
         <p>
-          Each takes the token in any of the headers that the vendors’ clients use. Which models answer where depends on
-          the token.
+          Every endpoint accepts the token in each header that the vendors’ clients use. The token determines which
+          models are available.
         </p>
       </header>
       <div class="groups">
         {groupsOf(info.endpoints).map(({ title, endpoints }) => (
-          <div class="card group" key={title}>
-            <h3>{title}</h3>
+          <details class="card group" key={title}>
+            <summary>
+              <h3>{title}</h3>
+              <span class="count">{endpoints.length === 1 ? '1 endpoint' : `${endpoints.length} endpoints`}</span>
+            </summary>
             <ul>
               {endpoints.map(({ method, path }) => (
                 <li class="endpoint" key={`${method} ${path}`}>
@@ -23,7 +26,7 @@ export function Endpoints({ info }: { info: Info }) {
                 </li>
               ))}
             </ul>
-          </div>
+          </details>
         ))}
       </div>
     </section>

@@ -2,12 +2,19 @@ import { render } from 'preact'
 import { gatewayAt } from '../address.ts'
 import { Header } from '../parts/frame.tsx'
 import { ArrowIcon } from '../parts/icons.tsx'
+import { PageLinks } from '../parts/page-links.tsx'
 import { AddressCard } from './address-card.tsx'
 import { Endpoints } from './endpoints.tsx'
 import { Snippets } from './snippets-card.tsx'
 import { useInfo } from './use-info.ts'
 
-const said = { unknown: 'Asking the gateway …', good: 'Healthy', bad: 'Not answering' } as const
+const healthText = {
+  unknown: { look: '', text: 'Checking the gateway …' },
+  good: { look: 'good', text: 'Healthy' },
+  ready: { look: 'good', text: 'Ready' },
+  unready: { look: 'bad', text: 'Not ready' },
+  bad: { look: 'bad', text: 'Not responding' },
+} as const
 
 function Home() {
   const gateway = gatewayAt(location.href, './')
@@ -15,17 +22,17 @@ function Home() {
   return (
     <div class="home">
       <Header home="./">
-        <nav aria-label="Pages">{info?.playground ? <a href="console/playground">Playground</a> : null}</nav>
+        <PageLinks info={info} folder="console/" />
       </Header>
       <main id="main" class="wrap" tabIndex={-1}>
         <div class="hero">
-          <p class={`health ${health}`} role="status">
-            {said[health]}
+          <p class={`health ${healthText[health].look}`} role="status">
+            {healthText[health].text}
           </p>
           <h1>One address for every model client</h1>
           <p class="lead">
-            OpenAI, Anthropic and Google clients work here unchanged, with any model behind the gateway. All they need
-            is a base URL and a token.
+            OpenAI, Anthropic and Google clients work unchanged with any model of this gateway. Set only the base URL
+            and the API key.
           </p>
           {info?.playground ? (
             <a class="button" href="console/playground">
@@ -41,7 +48,7 @@ function Home() {
       <footer class="foot">
         <div class="wrap">
           <span>Modelgate{info === undefined ? '' : ` ${info.version}`}</span>
-          <span>This page sets no cookies and loads nothing from elsewhere.</span>
+          <span>This page sets no cookies and loads nothing from other hosts.</span>
         </div>
       </footer>
     </div>

@@ -13,10 +13,10 @@ export function Snippets({ gateway }: { gateway: string }) {
     <section class="section" aria-labelledby="connect">
       <header>
         <h2 id="connect">Connect a client</h2>
-        <p>Put in your token, and for MODEL any model that the first curl command lists.</p>
+        <p>Replace “your token” with your token, and MODEL with a model that the first curl command lists.</p>
       </header>
       <div class="card snippets">
-        <div class="bar">
+        <div class="snippet-bar">
           <Tabs name="snippet" label="Clients" tabs={snippets} chosen={chosen} onChoose={setChosen} />
           <CopyButton key={chosen} small look="quiet" text={shown.code} what={`the ${shown.title} snippet`} />
         </div>

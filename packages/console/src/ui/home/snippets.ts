@@ -15,7 +15,7 @@ export function snippetsFor(gateway: string): readonly Snippet[] {
     {
       id: 'curl',
       title: 'curl',
-      about: 'List the models that your token may use, then ask one of them.',
+      about: 'List the models that your token may use, then call one of them.',
       code: `export TOKEN="your token"
 
 curl ${openai}/models -H "Authorization: Bearer $TOKEN"
@@ -31,7 +31,7 @@ curl ${openai}/chat/completions \\
     {
       id: 'openai',
       title: 'openai',
-      about: 'OpenAI’s SDK, with chat completions or responses, for any model behind the gateway.',
+      about: 'OpenAI’s SDK: chat completions or responses, with any model of this gateway.',
       code: `import OpenAI from 'openai'
 
 const client = new OpenAI({
@@ -39,11 +39,28 @@ const client = new OpenAI({
   apiKey: process.env.TOKEN,
 })
 
-const answer = await client.chat.completions.create({
+const response = await client.chat.completions.create({
   model: 'MODEL',
   messages: [{ role: 'user', content: 'Hello' }],
 })
-console.log(answer.choices[0].message.content)`,
+console.log(response.choices[0].message.content)`,
+    },
+    {
+      id: 'python',
+      title: 'Python',
+      about:
+        'OpenAI’s Python SDK: pip install openai. The Python SDKs of Anthropic and Google take the other base URLs above.',
+      code: `import os
+
+from openai import OpenAI
+
+client = OpenAI(base_url="${openai}", api_key=os.environ["TOKEN"])
+
+response = client.chat.completions.create(
+    model="MODEL",
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(response.choices[0].message.content)`,
     },
     {
       id: 'anthropic',
@@ -56,12 +73,12 @@ const client = new Anthropic({
   apiKey: process.env.TOKEN,
 })
 
-const answer = await client.messages.create({
+const response = await client.messages.create({
   model: 'MODEL',
   max_tokens: 1024,
   messages: [{ role: 'user', content: 'Hello' }],
 })
-console.log(answer.content)`,
+console.log(response.content)`,
     },
     {
       id: 'genai',
@@ -74,16 +91,16 @@ const client = new GoogleGenAI({
   httpOptions: { baseUrl: '${gemini}' },
 })
 
-const answer = await client.models.generateContent({
+const response = await client.models.generateContent({
   model: 'MODEL',
   contents: 'Hello',
 })
-console.log(answer.text)`,
+console.log(response.text)`,
     },
     {
       id: 'claude-code',
       title: 'Claude Code',
-      about: 'It asks a smaller model for titles and summaries: the haiku line names it.',
+      about: 'Claude Code uses the haiku model for titles and summaries.',
       code: `export ANTHROPIC_BASE_URL=${anthropic}
 export ANTHROPIC_AUTH_TOKEN="your token"
 export ANTHROPIC_MODEL=MODEL
@@ -95,7 +112,7 @@ claude`,
     {
       id: 'codex',
       title: 'Codex CLI',
-      about: 'A provider of its own, in ~/.codex/config.toml; the token stays in the environment.',
+      about: 'Add a model provider to ~/.codex/config.toml. The token stays in an environment variable.',
       code: `# ~/.codex/config.toml
 model_provider = "modelgate"
 model = "MODEL"
@@ -109,6 +126,14 @@ wire_api = "responses"
 # in the shell
 export MODELGATE_TOKEN="your token"
 codex`,
+    },
+    {
+      id: 'gemini-cli',
+      title: 'Gemini CLI',
+      about: 'Gemini CLI with an API key. It adds the version itself.',
+      code: `export GOOGLE_GEMINI_BASE_URL=${gemini}
+export GEMINI_API_KEY="your token"
+gemini --model MODEL`,
     },
   ]
 }

@@ -7,7 +7,7 @@ export interface FieldProps {
   label: string
   value: string
   onInput: (value: string) => void
-  type?: 'text' | 'password' | 'number'
+  type?: 'text' | 'password' | 'number' | 'date' | 'datetime-local'
   hint?: ComponentChildren
   /** Error of the value, announced as soon as it is set. */
   wrong?: string
@@ -27,7 +27,9 @@ export function Field({
   mono = false,
   placeholder,
 }: FieldProps) {
-  const told = [hint !== undefined && `${id}-hint`, wrong !== undefined && `${id}-wrong`].filter(Boolean).join(' ')
+  const descriptions = [hint !== undefined && `${id}-hint`, wrong !== undefined && `${id}-wrong`]
+    .filter(Boolean)
+    .join(' ')
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -40,7 +42,7 @@ export function Field({
         {...(placeholder === undefined ? {} : { placeholder })}
         autocomplete="off"
         spellcheck={false}
-        {...(told === '' ? {} : { 'aria-describedby': told })}
+        {...(descriptions === '' ? {} : { 'aria-describedby': descriptions })}
         aria-invalid={wrong !== undefined}
         onInput={(event) => onInput(event.currentTarget.value)}
       />

@@ -5,10 +5,12 @@ export interface SelectProps {
   options: readonly { readonly value: string; readonly title: string }[]
   onChange: (value: string) => void
   disabled?: boolean
+  /** Error of the value, announced as soon as it is set. */
+  wrong?: string
 }
 
 /** A labelled select. */
-export function Select({ id, label, value, options, onChange, disabled = false }: SelectProps) {
+export function Select({ id, label, value, options, onChange, disabled = false, wrong }: SelectProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -17,6 +19,7 @@ export function Select({ id, label, value, options, onChange, disabled = false }
         class="input"
         value={value}
         disabled={disabled}
+        {...(wrong === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` })}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
         {options.map((option) => (
@@ -25,6 +28,11 @@ export function Select({ id, label, value, options, onChange, disabled = false }
           </option>
         ))}
       </select>
+      {wrong === undefined ? null : (
+        <span class="wrong" id={`${id}-wrong`} role="alert">
+          {wrong}
+        </span>
+      )}
     </div>
   )
 }

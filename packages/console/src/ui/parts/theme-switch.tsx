@@ -27,7 +27,7 @@ export function ThemeSwitch() {
     setTheme(other)
   }
   return (
-    <Button look="quiet" icon label={`Switch to ${other} colours`} onClick={change}>
+    <Button look="quiet" icon label={`Switch to ${other} colors`} onClick={change}>
       {theme === 'dark' ? <SunIcon /> : <MoonIcon />}
     </Button>
   )

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { editJson, spliceJson } from './edit.ts'
+import { type JsonObject, scanJson } from './json.ts'
 import { createOutline } from './outline.ts'
-import { scanJson } from './scan.ts'
-import type { JsonObject } from './types.ts'
 
 const edit = (text: string, set: JsonObject, drop: readonly string[] = []): string =>
   editJson(text, scanJson(text, 100).members, set, drop)

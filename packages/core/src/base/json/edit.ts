@@ -1,6 +1,4 @@
-import { stringifyExact } from './exact-number.ts'
-import { type JsonSource, joinSource, type Member, sourcePart } from './scan.ts'
-import type { JsonObject } from './types.ts'
+import { type JsonObject, type JsonSource, joinSource, type Member, sourcePart, stringifyExact } from './json.ts'
 
 /**
  * Sets and drops top-level members of a JSON object. The values of all other members stay as they were written (big integers, escapes,

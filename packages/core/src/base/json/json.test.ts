@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { spliceJson } from './edit.ts'
-import { nestsDeeper, scanJson } from './scan.ts'
+import { nestsDeeper, scanJson } from './json.ts'
 
 const splice = (text: string, set: Parameters<typeof spliceJson>[2]) =>
   spliceJson(text, scanJson(text, 100).members, set)

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type Json, scanJson } from './json.ts'
 import { createOutline, cutText, keptBytes, type Outline, StringScanner } from './outline.ts'
-import { scanJson } from './scan.ts'
-import type { Json } from './types.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()

@@ -1,5 +1,5 @@
 import { tooManyValues } from '../errors.ts'
-import { isSpace, type Member, Scanner } from './scan.ts'
+import { isSpace, type Member, Scanner } from './json.ts'
 
 // Parsing of large request bodies. A body with images or files consists mostly of long strings that nothing here reads. The outline
 // replaces each of them by one character, so that the parser reads a few kilobytes instead of megabytes:
@@ -93,7 +93,7 @@ export function createOutline(
   }
 }
 
-/** Whether the string that ends at `end` is the name of a member. */
+/** Returns whether the string that ends at `end` is the name of a member. */
 function isKey(bytes: Uint8Array, end: number): boolean {
   let at = end
   while (isSpace(bytes[at])) at++

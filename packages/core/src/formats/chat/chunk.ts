@@ -1,8 +1,7 @@
 import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { errorObject } from './error.ts'
 
 /** Ends every complete stream. */
@@ -17,7 +16,7 @@ export const comment: SseEvent = { event: ':', data: 'keep-alive' }
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
   status: errorKinds.upstream_truncated.status,
-  message: 'The upstream ended its stream before the answer was complete.',
+  message: 'The upstream closed the stream before the end of its response.',
 }
 
 /** Members that all chunks of a stream share. */

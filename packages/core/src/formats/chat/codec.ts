@@ -8,7 +8,7 @@ import { decodeResponse } from './response-decode.ts'
 import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { unshownUsage } from './usage.ts'
+import { usageFields } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { chatWire } from './wire.ts'
 
@@ -28,7 +28,7 @@ export const chatCodec: Codec = {
   fieldPointers,
   sealsInCallIds: true,
   responsePointers,
-  unshownUsage,
+  usageFields,
   efforts,
   capabilities,
   defaults,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { geminiCodec } from '../gemini/codec.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { responsesCodec } from '../responses/codec.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import { chatCodec } from './codec.ts'
 
 const openai = (fields: { [key: string]: Json }): Json => ({
@@ -151,8 +151,14 @@ const decoded: readonly (readonly [title: string, status: number, body: Json, ki
     'slow',
   ],
   ['plain text', 413, 'too big', 'request_too_large', 'too big'],
-  ['an HTML page', 502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream answered 502 without saying why.'],
-  ['an empty body', 500, null, 'upstream_error', 'The upstream answered 500 without saying why.'],
+  [
+    'an HTML page',
+    502,
+    '<html>Bad gateway</html>',
+    'upstream_error',
+    'The upstream responded with status 502 and no error message.',
+  ],
+  ['an empty body', 500, null, 'upstream_error', 'The upstream responded with status 500 and no error message.'],
   ['a generic error within a stream', 200, openai({ type: 'invalid_request_error' }), 'invalid_request', 'm'],
 ]
 

@@ -1,7 +1,6 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { innerStatus, kindOfStatus, retryDelay } from '../shared/error-status.ts'
 import { toText } from '../shared/json-fields.ts'
 
@@ -25,18 +24,6 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   return info
 }
 
-/**
- * Returns the error of a response or chunk that also holds choices, as an error body. OpenRouter documents both: an `error` beside the
- * choices, and a choice that finished with `error`, under the status 200.
- */
-export function errorWithin(body: JsonObject): JsonObject | undefined {
-  if (body.error) return body
-  if (!Array.isArray(body.choices)) return undefined
-  const failed = body.choices.find((choice) => isObject(choice) && choice.finish_reason === 'error')
-  if (!isObject(failed)) return undefined
-  return { error: failed.error ?? 'The upstream ended its answer with an error.' }
-}
-
 const cut = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined
@@ -45,9 +32,9 @@ function readWords(status: number, body: Json): ErrorWords {
   if (typeof body === 'string') {
     const trimmed = body.trim()
     const page = trimmed === '' || trimmed.startsWith('<')
-    return { message: page ? `The upstream answered ${status} without saying why.` : trimmed }
+    return { message: page ? `The upstream responded with status ${status} and no error message.` : trimmed }
   }
-  if (!isObject(body)) return { message: `The upstream answered ${status} without saying why.` }
+  if (!isObject(body)) return { message: `The upstream responded with status ${status} and no error message.` }
   const { error } = body
   const object = isObject(error) ? error : body
   const words: ErrorWords = {
@@ -55,7 +42,7 @@ function readWords(status: number, body: Json): ErrorWords {
       readMessage(object) ??
       text(error) ??
       readDetail(body.detail) ??
-      `The upstream answered ${status} without saying why.`,
+      `The upstream responded with status ${status} and no error message.`,
   }
   // Anthropic's outer `type: 'error'` does not describe the error.
   put(words, 'type', text(object.type) ?? (typeof object.status === 'string' ? text(object.status) : undefined))

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import type { Finish, Part } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
 

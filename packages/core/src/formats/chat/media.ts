@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { MediaPart, Nothing, Part, Source } from '../ir.ts'
 import { drop, leftover, takeString, toText, type Unread, unread } from '../shared/json-fields.ts'
@@ -138,7 +137,7 @@ export function encodeMedia(
     reportUrlMediaType(part, report)
     return { ...own, type: 'document_url', document_url: url, ...(name === undefined ? {} : { document_name: name }) }
   }
-  if (detail !== undefined && kind !== 'image') report.add(loss(at, 'detail has a meaning for images only'))
+  if (detail !== undefined && kind !== 'image') report.add(loss(at, 'detail applies to images only'))
   if (source.type === 'file') {
     if (source.seal.issuer !== 'chat') return refuse('A file that another provider stores')
     return wrap('file', { file_id: source.seal.data, ...(name === undefined ? {} : { filename: name }) })
@@ -150,10 +149,10 @@ export function encodeMedia(
   switch (kind) {
     case 'image': {
       reportUrlMediaType(part, report)
-      if (name !== undefined) report.add(loss(at, 'an image has no name in chat', 'unsupported', 'note'))
+      if (name !== undefined) report.add(loss(at, 'images have no name in chat completions', 'unsupported', 'note'))
       const url = source.type === 'url' ? source.url : `data:${mediaType ?? 'image/png'};base64,${source.data}`
       if (source.type === 'base64' && mediaType === undefined)
-        report.add(loss(at, 'the image came without its media type; image/png was assumed', 'approximated'))
+        report.add(loss(at, 'the image has no media type; image/png was assumed', 'approximated'))
       return wrap('image_url', detail === undefined ? { url } : { url, detail })
     }
     case 'audio':
@@ -166,11 +165,13 @@ export function encodeMedia(
         ...(mediaType === undefined ? {} : { format: audioFormat(mediaType) }),
       })
     case 'document': {
-      if (source.type === 'url') return encodeAddress(source.url) ?? refuse('A document by its address')
+      if (source.type === 'url') return encodeAddress(source.url) ?? refuse('A document URL')
       if (context.target.quirks.documentUrls === 'document_url')
         return encodeAddress(`data:${mediaType ?? 'application/pdf'};base64,${source.data}`)
       if (name === undefined)
-        report.add(loss(at, `a file needs a name: '${nameOf(mediaType)}' was made up`, 'approximated', 'note'))
+        report.add(
+          loss(at, `a file requires a name; Modelgate set it to '${nameOf(mediaType)}'`, 'approximated', 'note'),
+        )
       return wrap('file', { file_data: base64Data(source.data, mediaType), filename: name ?? nameOf(mediaType) })
     }
     case 'video':

@@ -1,8 +1,6 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { Loss } from '../ir.ts'
 import { append, toText } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import type { Quirks } from '../target-traits.ts'
 
@@ -13,7 +11,7 @@ export type FieldSupport = NonNullable<Quirks['lacks']>[string]
 interface Rules {
   readonly quirks: Quirks
   /** Missing fields of messages by role; the key '' is for all roles. */
-  readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, fate: FieldSupport])[]>
+  readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, support: FieldSupport])[]>
 }
 
 const known = new WeakMap<Quirks, Rules | null>()
@@ -22,11 +20,11 @@ function rulesOf(quirks: Quirks): Rules | null {
   let rules = known.get(quirks)
   if (rules !== undefined) return rules
   const lacking = new Map<string, [string, FieldSupport][]>()
-  for (const [key, fate] of Object.entries(quirks.lacks ?? {})) {
+  for (const [key, support] of Object.entries(quirks.lacks ?? {})) {
     const [, role, field] = /^messages\[(\w*)\]\.(.+)$/.exec(key) ?? []
     if (role === undefined || field === undefined) continue
     const fields = lacking.get(role) ?? []
-    fields.push([field, fate])
+    fields.push([field, support])
     lacking.set(role, fields)
   }
   const { developerRole, shortCallIds, alternatingRoles, bareAudio } = quirks
@@ -76,11 +74,11 @@ function fitMessage(
   if (message.role === 'developer' && quirks.developerRole === 'system') change().role = 'system'
   const role = typeof message.role === 'string' ? message.role : ''
   for (const list of [lacking.get(''), lacking.get(role)])
-    for (const [field, fate] of list ?? []) {
+    for (const [field, support] of list ?? []) {
       const value = message[field]
       if (value === undefined) continue
       const empty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
-      if (fate === 'refused' || (fate === 'limited' && !empty)) {
+      if (support === 'refused' || (support === 'limited' && !empty)) {
         delete change()[field]
         if (!empty && !keepElsewhere(field, value, change(), quirks, losses, index)) tell(field, index, losses)
       } else if (!empty && !isTold(field, message, quirks)) tell(field, index, losses)
@@ -114,20 +112,18 @@ function keepElsewhere(
   if (field !== 'refusal' || typeof value !== 'string') return false
   if (out.content !== undefined && out.content !== null && out.content !== '') return false
   out.content = value
-  losses.push(
-    loss(pointer(`/messages/${index}`, field), 'the refusal is sent as what was said', 'approximated', 'note'),
-  )
+  losses.push(loss(pointer(`/messages/${index}`, field), 'the refusal is sent as content', 'approximated', 'note'))
   return true
 }
 
 function tell(field: string, index: number, losses: Loss[]): void {
-  const told = reasoningFields.has(field) || field === 'name' || field === 'annotations'
+  const isMinor = reasoningFields.has(field) || field === 'name' || field === 'annotations'
   losses.push(
     loss(
       pointer(`/messages/${index}`, field),
-      `the upstream takes no ${field} in messages`,
+      `the upstream does not accept ${field} in messages`,
       'unsupported',
-      told ? 'note' : 'warn',
+      isMinor ? 'note' : 'warn',
     ),
   )
 }
@@ -167,7 +163,7 @@ function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
     if (isObject(message) && message.role === 'system') {
       if (out.length > 0) {
         changed = true
-        const detail = 'the system speaks before all others: the message is sent in front of the conversation'
+        const detail = 'system messages must come first: the message is sent at the start of the conversation'
         losses.push(loss(`/messages/${index}`, detail, 'moved', 'warn'))
       }
       systems.push(message)
@@ -180,11 +176,16 @@ function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
         joined = { ...last, content }
         out[out.length - 1] = joined
       }
-      const detail = `two messages of the ${toText(message.role)} in a row are sent as one`
+      const detail = `two consecutive ${toText(message.role)} messages are sent as one`
       losses.push(loss(`/messages/${index}`, detail, 'approximated', 'note'))
       for (const field of Object.keys(message))
         if (field !== 'role' && field !== 'content' && message[field] !== null && message[field] !== last[field])
-          losses.push(loss(pointer(`/messages/${index}`, field), `${field} is lost where messages become one`))
+          losses.push(
+            loss(
+              pointer(`/messages/${index}`, field),
+              `${field} is not sent, because the message is merged with the previous one`,
+            ),
+          )
     } else out.push(message)
   }
   return changed ? [...systems, ...out] : (messages as Json[])
@@ -223,19 +224,19 @@ const length = 9
  * that prompt caches hit. Hashes never equal another id of the conversation.
  */
 function createShortIds(messages: readonly Json[]): ShortIds {
-  const taken = new Set<string>()
+  const used = new Set<string>()
   for (const message of messages)
     if (isObject(message))
       for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : [])
-        if (isObject(call) && typeof call.id === 'string' && short.test(call.id)) taken.add(call.id)
+        if (isObject(call) && typeof call.id === 'string' && short.test(call.id)) used.add(call.id)
   const made = new Map<string, string>()
   return {
     of(id) {
       if (short.test(id)) return id
       let own = made.get(id)
-      for (let salt = 0; own === undefined || (!made.has(id) && taken.has(own)); salt++) own = hashed(id, salt)
+      for (let salt = 0; own === undefined || (!made.has(id) && used.has(own)); salt++) own = hashed(id, salt)
       made.set(id, own)
-      taken.add(own)
+      used.add(own)
       return own
     },
   }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 
 /** Encodes an entry of OpenAI's model list. */
 export const encodeModel = (name: string, created = 0): JsonObject => ({

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { scanJson } from '../../base/json/scan.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { type Json, type JsonObject, scanJson } from '../../base/json/json.ts'
 import { passThroughLane } from '../../lanes/pass-through.ts'
 import { openai } from '../../upstreams/openai.ts'
 import { redactorOf } from '../../upstreams/redaction/redactor.ts'
@@ -33,6 +32,7 @@ function onTheWire(body: JsonObject, quirks: Quirks) {
     text,
     members: scanJson(text, 100).members,
     value: structuredClone(body),
+    fields: structuredClone(body),
   }
   const lane = passThroughLane(chatCodec, request, { model: 'm', quirks }, 1000, redactorOf(openai()))
   const sent = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)

@@ -1,8 +1,6 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { escapeStep, isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { Effort, Loss } from '../ir.ts'
 import { nearestEffort } from '../shared/model-rules.ts'
-import { escapeStep } from '../shared/pointers.ts'
 import { isHarmless, loss } from '../shared/report.ts'
 import type { Quirks } from '../target-traits.ts'
 import { applyMessageQuirks, type FieldSupport } from './message-quirks.ts'
@@ -22,8 +20,8 @@ export function applyQuirks(body: JsonObject, quirks: Quirks): QuirkEdits {
   const fitted: QuirkEdits = { set: {}, drop: [], idle: [], losses: [] }
   const renamed = rename(body, quirks, fitted)
   if (quirks.lacks !== undefined)
-    for (const [field, fate] of Object.entries(quirks.lacks))
-      if (!field.startsWith('messages[') && !renamed.has(field)) withhold(field, body[field], fate, quirks, fitted)
+    for (const [field, support] of Object.entries(quirks.lacks))
+      if (!field.startsWith('messages[') && !renamed.has(field)) withhold(field, body[field], support, quirks, fitted)
   if (quirks.streamOptions === false) dropStreamOptions(body, fitted)
   fitEffort(body, quirks, fitted)
   if (quirks.jsonFormats !== undefined) fitJsonFormat(body, quirks.jsonFormats, fitted)
@@ -81,21 +79,21 @@ const saysNothing = (field: string, value: Json): boolean =>
 function withhold(
   field: string,
   value: Json | undefined,
-  fate: FieldSupport,
+  support: FieldSupport,
   { streamOptions }: Quirks,
   fitted: QuirkEdits,
 ): void {
   if (value === undefined) return
   const asksNothing = saysNothing(field, value)
-  if (fate === 'refused' || (fate === 'limited' && !asksNothing)) fitted.drop.push(field)
-  if (fate === 'ignored') fitted.idle.push(field)
+  if (support === 'refused' || (support === 'limited' && !asksNothing)) fitted.drop.push(field)
+  if (support === 'ignored') fitted.idle.push(field)
   if (asksNothing || (field === 'stream_options' && streamOptions === 'implied')) return
   const details = {
-    refused: `the upstream takes no ${field}`,
-    limited: `the upstream takes no such ${field}`,
+    refused: `the upstream does not accept ${field}`,
+    limited: `the upstream does not accept this value of ${field}`,
     ignored: `${field} has no effect at the upstream`,
   }
-  tell(fitted, `/${escapeStep(field)}`, details[fate], 'unsupported', isHarmless(field) ? 'note' : 'warn')
+  tell(fitted, `/${escapeStep(field)}`, details[support], 'unsupported', isHarmless(field) ? 'note' : 'warn')
 }
 
 const tell = (
@@ -116,7 +114,7 @@ function dropStreamOptions(body: JsonObject, fitted: QuirkEdits): void {
     tell(
       fitted,
       '/stream_options/include_usage',
-      'the upstream takes no stream_options; usage may be missing',
+      'the upstream does not accept stream_options; usage may be missing',
       'approximated',
       'note',
     )
@@ -138,7 +136,7 @@ function fitEffort(body: JsonObject, { efforts, thinkingSwitch }: Quirks, fitted
   tell(
     fitted,
     '/reasoning_effort',
-    `the upstream takes no effort '${wanted}'; ${sent}`,
+    `the upstream does not accept the effort '${wanted}'; ${sent}`,
     'approximated',
     wanted === 'none' ? 'warn' : 'note',
   )
@@ -151,16 +149,16 @@ function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats'
   if ((type !== 'json_object' && type !== 'json_schema') || forms.includes(type)) return
   if (type === 'json_schema' && forms.includes('json_object')) {
     fitted.set.response_format = { type: 'json_object' }
-    const detail = 'the upstream takes no schema: JSON of any shape is asked for'
+    const detail = 'the upstream does not accept a schema; JSON of any shape is requested'
     tell(fitted, '/response_format', detail, 'approximated', 'warn')
   } else if (type === 'json_object' && forms.includes('json_schema')) {
     const any = { name: 'response', schema: { type: 'object' } }
     fitted.set.response_format = { type: 'json_schema', json_schema: any }
-    const detail = 'the upstream takes schemas only: any object is asked for by one'
+    const detail = 'the upstream accepts only schemas; a schema that allows any object is sent'
     tell(fitted, '/response_format', detail, 'approximated', 'note')
   } else {
     fitted.drop.push('response_format')
-    tell(fitted, '/response_format', `the upstream takes no ${type}`, 'unsupported', 'warn')
+    tell(fitted, '/response_format', `the upstream does not accept ${type}`, 'unsupported', 'warn')
   }
 }
 
@@ -181,7 +179,7 @@ function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>
   fitted.set.tool_choice = several?.mode === 'auto' ? 'auto' : 'required'
   if (kept.length === tools.length) return
   fitted.set.tools = kept
-  const detail = 'the upstream has no form for this choice: it is sent the tools to choose from, and no others'
+  const detail = 'the upstream does not support this choice; only the tools to choose from are sent'
   tell(fitted, '/tool_choice', detail, 'approximated', 'note')
 }
 

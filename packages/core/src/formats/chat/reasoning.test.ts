@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { ModelResponse, Part } from '../ir.ts'
 import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'

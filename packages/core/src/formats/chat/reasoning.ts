@@ -1,12 +1,9 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, stringifyExact } from '../../base/json/json.ts'
+import { parseInnerObject } from '../../base/json/parse.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ReasoningPart, Report, Sealed } from '../ir.ts'
 import { callSealFields, foreignSealIn } from '../shared/call-seals.ts'
 import { dropNulls, leftover, putBack, takeNumber, takeString, toText, unread } from '../shared/json-fields.ts'
-import { parseInnerObject } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
@@ -65,7 +62,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
   dropNulls(fields)
   const rest = leftover(fields)
   if (rest === undefined) return part
-  // What stands beside a signature of the upstream's own (`format`, `id`) is part of it: without, it is refused. So is its
+  // Fields next to a signature of the upstream's own (`format`, `id`) are part of it: without them, it is rejected. So is its
   // kind: some clients keep summaries only, others none.
   if (part.seal?.issuer === 'chat')
     part.seal = {

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
 import {
@@ -16,7 +15,6 @@ import {
   type Unread,
   unread,
 } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { fieldPointers, isEffort, summaries, verbosities } from './fields.ts'
 import { decodeChoice, decodeFunction, decodeTool, legacyPointer } from './tools.ts'
 import { decodeMessages } from './turn-decode.ts'

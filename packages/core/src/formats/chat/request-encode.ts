@@ -1,9 +1,7 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { ModelRequest, Nothing, Output, Reasoning, Sampling } from '../ir.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { shortenToolNames } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra, reportField } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { fieldPointers, toolNames } from './fields.ts'
@@ -16,8 +14,13 @@ import { type EncodeContext, encodeTurns } from './turn-encode.ts'
 const maxStops = 4
 
 /** Encodes a request. A new IR field does not compile until it is handled here. */
-export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'chat', context.report)
+export function encodeRequest(modelRequest: ModelRequest, context: EncodeContext): JsonObject {
+  const request = applySettingsChanges(
+    shortenToolNames(modelRequest, toolNames, context.report),
+    {},
+    'chat',
+    context.report,
+  )
   const {
     model: _,
     turns,
@@ -51,7 +54,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
     if ((context.target.quirks.streamOptions ?? true) === true)
       out.stream_options = { ...(isObject(out.stream_options) ? out.stream_options : undefined), include_usage: true }
     else if (output?.includeUsage && context.target.quirks.streamOptions === false)
-      note('output.includeUsage', 'the upstream takes no stream_options; usage may be missing', request, context)
+      note('output.includeUsage', 'the upstream does not accept stream_options; usage may be missing', request, context)
   }
   return fitted(out, request, context)
 }
@@ -59,7 +62,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
 /** Applies the upstream's quirks. */
 function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext): JsonObject {
   const { set, drop, idle, losses } = applyQuirks(body, context.target.quirks)
-  for (const told of losses) context.report.add({ ...told, path: placeOf(told.path, request) })
+  for (const entry of losses) context.report.add({ ...entry, path: placeOf(entry.path, request) })
   const unfit = [...drop, ...idle]
   if (unfit.length === 0 && Object.keys(set).length === 0) return body
   const out: JsonObject = { ...body, ...set }
@@ -99,7 +102,7 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
   put(out, 'top_p', topP)
   if (topK !== undefined && context.target.quirks.topK) out.top_k = topK
   else if (topK !== undefined)
-    context.report.add(loss(fieldPointer('sampling.topK', request.at, undefined), 'chat has no top_k'))
+    context.report.add(loss(fieldPointer('sampling.topK', request.at, undefined), 'chat completions has no top_k'))
   put(out, 'seed', seed)
   put(out, 'logit_bias', logitBias)
   put(out, 'presence_penalty', presencePenalty)
@@ -109,7 +112,7 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
     context.report.add(
       loss(
         fieldPointer('sampling.stop', request.at, undefined),
-        `chat takes ${maxStops} stop sequences; the ${stop.length - maxStops} after them are not sent`,
+        `chat completions accepts ${maxStops} stop sequences; the last ${stop.length - maxStops} are not sent`,
         'clamped',
       ),
     )
@@ -140,9 +143,7 @@ function encodeTools(
   if (encoded.length > 0 || (typeof choice === 'object' && list.length === 0))
     out.tool_choice = encodeChoice(choice, list)
   else if (choice === 'required' || typeof choice === 'object')
-    context.report.add(
-      loss(fieldPointer('tools.choice', request.at, undefined), 'no tool is left that could be chosen'),
-    )
+    context.report.add(loss(fieldPointer('tools.choice', request.at, undefined), 'no tool is left to choose'))
 }
 
 function encodeReasoningWish(
@@ -174,7 +175,12 @@ function encodeReasoningWish(
       ),
     )
   if (adaptive && wanted === undefined)
-    note('reasoning.adaptive', 'how much to reason is left to the model, as it is by default in chat', request, context)
+    note(
+      'reasoning.adaptive',
+      'not sent: the model decides how much it reasons, which is the default',
+      request,
+      context,
+    )
   if (off) note('reasoning.off', "sent as the effort 'none'", request, context)
   if (off && effort !== undefined && effort !== 'none')
     note('reasoning.effort', `reasoning is off, so '${effort}' is not sent`, request, context)
@@ -182,7 +188,7 @@ function encodeReasoningWish(
     context.report.add(
       loss(
         fieldPointer('reasoning.summary', request.at, undefined),
-        'chat does not let a summary of the reasoning be asked for',
+        'chat completions cannot request a reasoning summary',
         'unsupported',
         'note',
       ),
@@ -196,7 +202,7 @@ function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, co
   if (format !== undefined) {
     out.response_format = encodeFormat(format, out.response_format, request, context)
     if (format.type === 'json' && format.schema !== undefined && format.name === undefined)
-      note('output.format', "chat requires a name for the schema; 'response' is sent", request, context)
+      note('output.format', "chat completions requires a name for the schema; 'response' is sent", request, context)
   }
   put(out, 'modalities', modalities)
   put(out, 'audio', audio)
@@ -259,7 +265,7 @@ function encodeUserIds(
     context.report.add(
       loss(
         at,
-        `chat takes ids of users up to ${longestUserId} characters; this one has ${id.length} and is not sent`,
+        `chat completions accepts user ids of up to ${longestUserId} characters; this one has ${id.length} and is not sent`,
         'unsupported',
         'note',
       ),

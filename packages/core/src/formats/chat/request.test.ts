@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { ModelRequest } from '../ir.ts'
 import type { Quirks } from '../target-traits.ts'
 import { chatCodec } from './codec.ts'

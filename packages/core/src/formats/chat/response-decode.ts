@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, MediaPart, ModelResponse, Part, Report, TextPart } from '../ir.ts'
 import {
@@ -17,7 +16,6 @@ import {
   unread,
 } from '../shared/json-fields.ts'
 import { restoreToolName } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, objectsIn, reportUnknown, shapeOf } from '../shared/report.ts'
 import { checkChoiceCount } from '../shared/stream-parts.ts'
 import { decodeError } from './error.ts'
@@ -68,12 +66,15 @@ export function choicesIn(list: readonly Json[], report: Report): JsonObject[] {
   const isChoice = (entry: JsonObject): boolean => choiceFields.some((key) => entry[key] !== undefined)
   if (objects.every(isChoice)) return objects
   for (const [index, entry] of objects.entries())
-    if (!isChoice(entry)) report.add(loss(pointer('/choices', index), 'an entry that is no choice is left out'))
+    if (!isChoice(entry)) report.add(loss(pointer('/choices', index), 'an entry that is not a choice is left out'))
   return objects.filter(isChoice)
 }
 
 const notAnAnswer = (): GatewayError =>
-  new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no chat completion.')
+  new GatewayError(
+    'upstream_bad_response',
+    'The upstream returned status 200 with a body that is not a chat completion.',
+  )
 
 function toThrow(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
@@ -91,7 +92,7 @@ function decodeChoice(choice: JsonObject, index: number, context: ExchangeContex
   const stopReason = takeAny(fields, 'stop_reason')
   const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, contentOf(parts))
   if (finish.reason === 'error')
-    throw toThrow({ error: fields.error ?? 'The upstream ended its answer with an error.' })
+    throw toThrow({ error: fields.error ?? 'The upstream ended its response with an error.' })
   const decoded: Choice = { parts, finish }
   const logprobs = takeAny(fields, 'logprobs')
   if (hasLogprobs(logprobs)) decoded.logprobs = logprobs
@@ -234,7 +235,7 @@ export function decodeImages(images: readonly Json[] | undefined, at: string, re
     const payload = isObject(image.image_url) ? unread(image.image_url) : undefined
     const url = payload === undefined ? image.image_url : takeString(payload, 'url')
     if (typeof url !== 'string') {
-      report.add(loss(place, 'an entry that is no image is left out'))
+      report.add(loss(place, 'an entry that is not an image is left out'))
       return []
     }
     for (const key of ['type', 'index', 'image_url']) drop(fields, key)

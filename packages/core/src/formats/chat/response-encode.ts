@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, MediaPart, ModelResponse, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
@@ -38,7 +37,7 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   const { reason, sequence, raw: _, explanation, extra: finishExtra, ...finishRest } = finish
   finishRest satisfies Nothing
   if (reason === 'error' || (reason === 'other' && parts.length === 0))
-    throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
+    throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its response with an error.')
   const at = `/choices/${index}`
   const { message: ownMessage, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
   ownExtra(finishExtra, 'chat', at, context.report)
@@ -49,7 +48,12 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
     if (reason === 'refusal' || reason === 'content-filter') message.refusal = explanation
     else
       context.report.add(
-        loss(`${at}/explanation`, `why the answer ended is not said in chat: ${explanation}`, 'unsupported', 'note'),
+        loss(
+          `${at}/explanation`,
+          `chat completions has no field for the explanation of the finish: ${explanation}`,
+          'unsupported',
+          'note',
+        ),
       )
   }
   const out: JsonObject = { ...own, index, message, logprobs: logprobs ?? null }
@@ -127,11 +131,11 @@ function joinContent(content: readonly (JsonObject | string)[]): string | JsonOb
 export function reportHints(part: Part, context: CodecContext): void {
   if (part.type !== 'media' && part.type !== 'tool-call') ownExtra(part.extra, 'chat', part.at ?? '', context.report)
   if (part.cache !== undefined)
-    context.report.add(loss(part.at ?? '', 'a cache hint has no place in an answer', 'unsupported', 'note'))
+    context.report.add(loss(part.at ?? '', 'a cache hint cannot be part of a response', 'unsupported', 'note'))
 }
 
 export function reportLeftOut(part: Part, context: CodecContext): void {
-  context.report.add(loss(part.at ?? '', `${partName(part)} left out: chat has no form for it`))
+  context.report.add(loss(part.at ?? '', `${partName(part)} left out: it has no counterpart in chat completions`))
 }
 
 export function encodeCitation(
@@ -145,9 +149,15 @@ export function encodeCitation(
   rest satisfies Nothing
   const own = extra?.chat
   if (own !== undefined && url === undefined) return own
-  reportCitation(extra, 'chat', at, 'a citation in chat has an address, a title and a place', context.report)
+  reportCitation(
+    extra,
+    'chat',
+    at,
+    'a citation in chat completions has only a URL, a title and offsets',
+    context.report,
+  )
   if (url === undefined) {
-    context.report.add(loss(at, `a citation without an address has no form in chat: ${title ?? text ?? ''}`))
+    context.report.add(loss(at, `a citation without a URL cannot be sent in chat completions: ${title ?? text ?? ''}`))
     return undefined
   }
   const inner: JsonObject = {
@@ -184,7 +194,10 @@ function encodeAnswerCall(part: ToolCallPart, out: JsonObject, calls: JsonObject
   else if (out.function_call === undefined && isObject(call.function)) out.function_call = call.function
   else
     context.report.add(
-      loss(part.at ?? '', `the call of '${part.name}' was left out: functions allow one call an answer`),
+      loss(
+        part.at ?? '',
+        `the call of '${part.name}' was left out: the field \`functions\` allows one call per response`,
+      ),
     )
 }
 
@@ -192,7 +205,9 @@ function encodeAnswerCall(part: ToolCallPart, out: JsonObject, calls: JsonObject
 export function encodeImage(part: MediaPart, index: number, context: CodecContext): JsonObject {
   const { source, mediaType = 'image/png', extra, at = '' } = part
   const own = ownExtra(extra, 'chat', at, context.report)
-  context.report.add(loss(at, "an image in an answer stands in the message's `images`", 'approximated', 'note'))
+  context.report.add(
+    loss(at, "the image is sent in the message's `images`, a field of some vendors", 'approximated', 'note'),
+  )
   const url =
     source.type === 'base64'
       ? `data:${mediaType};base64,${source.data}`
@@ -209,8 +224,8 @@ export function encodeImage(part: MediaPart, index: number, context: CodecContex
 export function audioFrame(part: MediaPart, context: ExchangeContext): JsonObject {
   const own = ownExtra(part.extra, 'chat', part.at ?? '', context.report)
   if (typeof own?.id === 'string') return own
-  const asked = context.request.output?.audio?.format
-  if (typeof asked === 'string' && part.mediaType !== undefined && audioMediaType(asked) !== part.mediaType)
-    context.report.add(loss(part.at ?? '', `the audio is ${part.mediaType}, not ${asked}`, 'approximated'))
+  const requested = context.request.output?.audio?.format
+  if (typeof requested === 'string' && part.mediaType !== undefined && audioMediaType(requested) !== part.mediaType)
+    context.report.add(loss(part.at ?? '', `the audio is ${part.mediaType}, not ${requested}`, 'approximated'))
   return { ...own, id: context.newId('audio_'), transcript: '', expires_at: context.now() + 3600 }
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { Finish, ModelRequest, Part } from '../ir.ts'
-import { responseReport } from '../loss-report.ts'
 import { responsePointers } from '../messages/fields.ts'
+import { responseReport } from '../shared/response-losses.ts'
 import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'
 

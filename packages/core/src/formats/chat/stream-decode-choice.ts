@@ -1,11 +1,9 @@
 import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ModelEvent, TextDelta } from '../ir.ts'
 import { assignOwn, fieldsExcept } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { objectsIn } from '../shared/report.ts'
 import { decodeError } from './error.ts'
 import { type ChoiceContent, decodeFinish } from './finish.ts'
@@ -198,7 +196,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
           : {
               kind: 'upstream_error',
               status: errorKinds.upstream_error.status,
-              message: 'The upstream ended its answer with an error.',
+              message: 'The upstream ended its response with an error.',
             }
       }
       const rest = fieldsExcept(choice, choiceFields)

@@ -1,12 +1,9 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, stringifyExact } from '../../base/json/json.ts'
+import { parseObject } from '../../base/json/parse.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part, Report, Sealed, ToolCallPart } from '../ir.ts'
 import { drop, unread } from '../shared/json-fields.ts'
-import { parseObject } from '../shared/json-text.ts'
 import { restoreToolName } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, reportField, reportUnknown, shapeOf } from '../shared/report.ts'
 import { toolNames } from './fields.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'
@@ -146,7 +143,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext, m
       if (!call.open) {
         if (text.trim() !== '')
           context.report.add(
-            loss(call.at, `arguments that came after the end of the call '${call.name}' were left out`),
+            loss(call.at, `arguments that arrived after the end of the call '${call.name}' were left out`),
           )
         reportUnknown(fragment, fragmentShape, call.at, context.report)
         return
@@ -223,11 +220,11 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
   /** Seals that were already emitted: lists may be cumulative. */
   const seen = new Set<string>()
   /** Texts of ended parts, for the same reason. */
-  const told = new Set<string>()
+  const emitted = new Set<string>()
 
   function close(): void {
     if (open === undefined) return
-    told.add(open.text)
+    emitted.add(open.text)
     writer.end(open.part)
     open = undefined
   }
@@ -252,14 +249,14 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
       if (open !== undefined) open.text += text
     },
     details(details, plain) {
-      let said = false
+      let hasText = false
       for (const part of decodeDetails(details, at.replace(/[^/]*$/, 'reasoning_details'))) {
         reportOwn(part, report)
         if (part.seal !== undefined && seen.has(part.seal.data)) continue
         // The text was already emitted, as plain text or from a cumulative list: only the seal is new.
         const repeated =
           part.text !== '' &&
-          (plain === '' ? open?.text === part.text || (open === undefined && told.has(part.text)) : false)
+          (plain === '' ? open?.text === part.text || (open === undefined && emitted.has(part.text)) : false)
         if (part.redacted) {
           close()
           if (part.seal !== undefined) seen.add(part.seal.data)
@@ -267,7 +264,7 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
           continue
         }
         if (part.text !== '' && !repeated) {
-          said = true
+          hasText = true
           text(part.text, part.summary ? 'summary' : 'text', part.summary === true)
         }
         if (part.seal === undefined) continue
@@ -276,7 +273,7 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
         current.sealed = true
         writer.delta(current.part, { type: 'seal', seal: part.seal })
       }
-      if (!said) text(plain)
+      if (!hasText) text(plain)
     },
     close,
   }

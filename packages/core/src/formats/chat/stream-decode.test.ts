@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import type { Quirks } from '../target-traits.ts'

@@ -1,9 +1,8 @@
 import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
+import { parseExact } from '../../base/json/parse.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelEvent, Usage } from '../ir.ts'
 import { fieldsExcept, setOwn } from '../shared/json-fields.ts'
@@ -51,12 +50,12 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   function finish(): void {
     if (choices.size === 0) {
-      failWith('upstream_bad_response', 'The upstream ended its stream without an answer.')
+      failWith('upstream_bad_response', 'The upstream closed the stream without a response.')
       return
     }
     // A stream with neither finish reason nor usage was cut. Some servers omit the finish reason.
     if (!counted && ![...choices.values()].some((choice) => choice.finished)) {
-      failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
+      failWith('upstream_truncated', 'The upstream closed the stream before the end of its response.')
       return
     }
     for (const choice of inOrder(choices)) choice.end(out)
@@ -166,7 +165,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       try {
         chunk = parseExact(data)
       } catch {
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not JSON.')
         return drain()
       }
       if (event.event === 'error') fail(decodeError(200, chunk as Json))
@@ -174,8 +173,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         textKey = undefined
         readChunk(chunk)
         template.learn(event, textKey, out)
-      } else
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
+      } else failWith('upstream_bad_response', 'The upstream sent a stream event that is not a chunk of a response.')
       return drain()
     },
     end(complete) {
@@ -184,7 +182,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       const wanted = context.request.sampling?.choices ?? 1
       const ended = context.target.quirks.doneOptional === true || (complete === true && choices.size >= wanted)
       if (ended && finished) finish()
-      else failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
+      else failWith('upstream_truncated', 'The upstream closed the stream before the end of its response.')
       over = true
       return drain()
     },

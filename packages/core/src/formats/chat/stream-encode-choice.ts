@@ -1,15 +1,13 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put, quoteText, stringifyExact } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Extra, Finish, MediaPart, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
-import { quoteText } from '../shared/json-text.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { reportFinish } from '../shared/response-losses.ts'
 import { joinText } from '../shared/stream-parts.ts'
+import { fieldPointers } from './fields.ts'
 import { type ChoiceContent, encodeFinish } from './finish.ts'
-import { createDetailsSender, encodeCallSeal } from './reasoning.ts'
+import { createDetailsSender, type DetailsSender, encodeCallSeal } from './reasoning.ts'
 import {
   audioFrame,
   encodeCallFrame,
@@ -51,12 +49,9 @@ export function createChoiceEncoder(
   /** `choice`: as JSON. */
   send: (choice: string) => void,
 ): ChoiceEncoder {
-  const functions = usesFunctions(context.request)
+  const functions = context.request.at?.tools !== fieldPointers.tools && usesFunctions(context.request)
   const open = new Map<number, OpenPart>()
-  const reasoning = createDetailsSender(context, (list) => {
-    introduce()
-    chunk({ reasoning_details: list })
-  })
+  let details: DetailsSender | undefined
   const annotations: JsonObject[] = []
   const held: ChoiceContent = { calls: false, refusal: false, text: false }
   let introduced = false
@@ -133,7 +128,7 @@ export function createChoiceEncoder(
         context.report.add(
           loss(
             call.at ?? `/choices/${index}`,
-            `the call of '${call.name}' was left out: functions allow one call an answer`,
+            `the call of '${call.name}' was left out: the field \`functions\` allows one call per response`,
           ),
         )
       else introduce({ function_call: frame.function ?? null })
@@ -171,7 +166,11 @@ export function createChoiceEncoder(
   }
 
   function endReasoning(part: OpenPart, value: ReasoningPart): void {
-    reasoning.add({ ...value, text: part.text })
+    details ??= createDetailsSender(context, (list) => {
+      introduce()
+      chunk({ reasoning_details: list })
+    })
+    details.add({ ...value, text: part.text })
   }
 
   function endMedia(part: OpenPart, media: MediaPart): void {
@@ -186,7 +185,7 @@ export function createChoiceEncoder(
       anything = true
       const part: OpenPart = { value, text: '', index: 0, offset: length, muted: false, citations: [] }
       open.set(number, part)
-      reportHints(value, context)
+      if (value.extra !== undefined || value.cache !== undefined) reportHints(value, context)
       switch (value.type) {
         case 'text':
           introduce()
@@ -244,7 +243,12 @@ export function createChoiceEncoder(
             })
           else
             context.report.add(
-              loss(value.at ?? `/choices/${index}`, 'a seal on this part has no place in chat', 'unsupported', 'note'),
+              loss(
+                value.at ?? `/choices/${index}`,
+                'chat completions cannot carry a seal on this part',
+                'unsupported',
+                'note',
+              ),
             )
           return
         case 'citation':
@@ -276,14 +280,14 @@ export function createChoiceEncoder(
       const { reason, sequence, raw: _, explanation, extra: finishExtra, ...rest } = finish
       rest satisfies Nothing
       if (reason === 'error' || (reason === 'other' && !anything))
-        return explanation ?? 'The upstream ended its answer with an error.'
+        return explanation ?? 'The upstream ended its response with an error.'
       const at = `/choices/${index}`
       const { message, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
       ownExtra(finishExtra, 'chat', at, context.report)
       reportFinish(finish, {}, at, context)
       introduce()
       if (isObject(message)) chunk(message)
-      reasoning.finish()
+      details?.finish()
       if (annotations.length > 0) chunk({ annotations })
       if (explanation !== undefined && !held.refusal) {
         if (reason === 'refusal' || reason === 'content-filter') chunk({ refusal: explanation })
@@ -291,7 +295,7 @@ export function createChoiceEncoder(
           context.report.add(
             loss(
               `${at}/explanation`,
-              `why the answer ended is not said in chat: ${explanation}`,
+              `chat completions has no field for the explanation of the finish: ${explanation}`,
               'unsupported',
               'note',
             ),

@@ -1,8 +1,6 @@
 import { errorKinds } from '../../base/error-kinds.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
 import type { ModelEvent, Nothing, Usage } from '../ir.ts'
 import { ownExtra, reportNativeEvent } from '../shared/report.ts'
@@ -97,11 +95,11 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         const { type: _, choice, finish, logprobs, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
         reportReasoningChecks(reasoningChecks, 'chat', context.report)
-        const told = choiceOf(choice).finish(finish, logprobs, extra)
-        if (told !== undefined)
+        const message = choiceOf(choice).finish(finish, logprobs, extra)
+        if (message !== undefined)
           fail({
             type: 'error',
-            error: { kind: 'upstream_error', status: errorKinds.upstream_error.status, message: told },
+            error: { kind: 'upstream_error', status: errorKinds.upstream_error.status, message },
           })
         return
       }

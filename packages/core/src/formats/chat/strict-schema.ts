@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
   type EnforcedSchema,

@@ -1,9 +1,7 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Located, ModelRequest, Nothing, Report, Tool, ToolChoice } from '../ir.ts'
 import { drop, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { nativeToolName } from '../shared/tools.ts'
 import type { Quirks } from '../target-traits.ts'
@@ -174,13 +172,13 @@ export function encodeFunctions(
   out.functions = tools.flatMap((tool, index) => {
     const encoded = encodeTool(tool, {}, true, context)
     if (isObject(encoded?.function)) return [encoded.function]
-    context.report.add(loss(tool.at ?? pointer('/tools', index), 'cannot be written among functions'))
+    context.report.add(loss(tool.at ?? pointer('/tools', index), 'cannot be written in the `functions` field'))
     return []
   })
   if (choice === undefined) return
   if (choice === 'auto' || choice === 'none') out.function_call = choice
   else if (typeof choice === 'object' && 'name' in choice) out.function_call = { name: choice.name }
-  else context.report.add(loss('/tool_choice', 'this choice cannot be written among functions'))
+  else context.report.add(loss('/tool_choice', 'this choice cannot be written in the `functions` field'))
 }
 
 interface CacheHint {
@@ -211,6 +209,6 @@ export function encodeCache(
     out.cache_control = { type: 'ephemeral', ...(node.cache.ttl === undefined ? {} : { ttl: node.cache.ttl }) }
   else
     report.add(
-      loss(pointer(node.at ?? '', 'cache_control'), 'the cache hint has no form in chat', 'unsupported', 'note'),
+      loss(pointer(node.at ?? '', 'cache_control'), 'chat completions has no cache hints', 'unsupported', 'note'),
     )
 }

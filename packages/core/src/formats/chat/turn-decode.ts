@@ -1,6 +1,4 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
 import {
@@ -14,7 +12,6 @@ import {
   type Unread,
   unread,
 } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { decodeMedia, isAddress } from './media.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'
 import { decodeCache, legacyCallId } from './tools.ts'
@@ -54,7 +51,7 @@ function decodeTurn(role: string, fields: Unread, index: number, at: string, con
   const known = role === 'system' || role === 'developer' || role === 'assistant' ? role : 'user'
   const turn: Turn = { role: known, parts: [], at }
   put(turn, 'name', takeString(fields, 'name'))
-  put(turn, 'cache', decodeCache(fields))
+  if (fields.cache_control !== undefined) put(turn, 'cache', decodeCache(fields))
   const content = decodeContent(fields, at, context)
   if (role !== 'assistant') turn.parts = content
   else decodeAssistant(turn, content, fields, index, at)

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type {
   MediaPart,
@@ -13,7 +12,6 @@ import type {
   Turn,
 } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { encodeMedia, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
@@ -50,9 +48,11 @@ function resultsFirst(turns: readonly Turn[], context: EncodeContext): readonly 
     ordered.push(turn)
     if (!results) held = []
     else
-      for (const late of held.splice(0)) {
-        context.report.add(loss(late.at ?? '', 'it is put behind the tool results it stood before', 'moved', 'note'))
-        ordered.push(late)
+      for (const heldTurn of held.splice(0)) {
+        context.report.add(
+          loss(heldTurn.at ?? '', 'the message is moved behind the tool results that it preceded', 'moved', 'note'),
+        )
+        ordered.push(heldTurn)
       }
   }
   return [...ordered, ...held]
@@ -96,7 +96,7 @@ function encodeSystem(turn: Turn, context: EncodeContext): JsonObject {
   for (const part of turn.parts) {
     if (part.type === 'text') content.push(encodeText(part, context))
     else if (part.type === 'native' && part.format === 'chat') content.push(part.value)
-    else leaveOut(part, `a ${turn.role} message takes text only`, context)
+    else leaveOut(part, `a ${turn.role} message accepts only text`, context)
   }
   out.content = collapse(content)
   return out
@@ -119,7 +119,9 @@ function encodeUser(turn: Turn, messages: JsonObject[], context: EncodeContext):
     }
   }
   if (passed)
-    context.report.add(loss(turn.at ?? '', 'tool results were put before the text of their turn', 'moved', 'note'))
+    context.report.add(
+      loss(turn.at ?? '', 'the tool results are sent before the text of their message', 'moved', 'note'),
+    )
   if (results > 0 && content.length === 0 && moved.length === 0) {
     reportResultTurn(turn, context)
     return
@@ -134,9 +136,9 @@ function reportResultTurn(turn: Turn, context: EncodeContext): void {
   const at = turn.at ?? ''
   const own = ownExtra(turn.extra, 'chat', at, context.report)
   for (const key of Object.keys(own ?? {}))
-    context.report.add(loss(pointer(at, key), 'a turn of tool results has no place for it'))
+    context.report.add(loss(pointer(at, key), 'a message of tool results has no such field'))
   if (turn.name !== undefined)
-    context.report.add(loss(pointer(at, 'name'), 'a turn of tool results has no name', 'unsupported', 'note'))
+    context.report.add(loss(pointer(at, 'name'), 'a message of tool results has no name', 'unsupported', 'note'))
   encodeCache({}, turn, {}, context.report)
 }
 
@@ -144,7 +146,7 @@ function encodeUserPart(part: Exclude<Part, ToolResultPart>, context: EncodeCont
   if (part.type === 'text') return encodeText(part, context)
   if (part.type === 'media') return withCache(encodeMedia(part, context), part, context)
   if (part.type === 'native' && part.format === 'chat') return part.value
-  return leaveOut(part, 'a user message cannot hold it', context)
+  return leaveOut(part, 'not allowed in a user message', context)
 }
 
 function encodeResult(part: ToolResultPart, moved: JsonObject[], context: EncodeContext): JsonObject {
@@ -165,16 +167,16 @@ function encodeResult(part: ToolResultPart, moved: JsonObject[], context: Encode
       report.add(
         loss(
           inner.at ?? at,
-          `tool messages take text only: the ${inner.kind} follows in a user message`,
+          `tool messages accept only text: the ${inner.kind} follows in a user message`,
           'moved',
           'note',
         ),
       )
     } else if (inner.type === 'native' && inner.format === 'chat') content.push(inner.value)
-    else leaveOut(inner, 'a tool message takes text only', context)
+    else leaveOut(inner, 'a tool message accepts only text', context)
   }
   if (isError) {
-    const detail = 'chat has no mark for a failed tool call; the text says what it says'
+    const detail = 'chat completions cannot mark a tool result as an error; the text is sent without the mark'
     report.add(loss(pointer(at, 'is_error'), detail, 'approximated', 'note'))
   }
   const own = ownExtra(extra, 'chat', at, report)
@@ -197,7 +199,7 @@ function encodeAssistant(turn: Turn, context: EncodeContext): JsonObject {
     switch (part.type) {
       case 'text':
         if (calls.length > 0)
-          context.report.add(loss(part.at ?? '', 'text stands before the tool calls in chat', 'moved', 'note'))
+          context.report.add(loss(part.at ?? '', 'the text is sent before the tool calls', 'moved', 'note'))
         content.push(encodeText(part, context))
         break
       case 'reasoning':
@@ -215,10 +217,10 @@ function encodeAssistant(turn: Turn, context: EncodeContext): JsonObject {
         break
       case 'native':
         if (part.format === 'chat') content.push(part.value)
-        else leaveOut(part, 'another format invented it', context)
+        else leaveOut(part, 'a block of another format', context)
         break
       case 'tool-result':
-        leaveOut(part, 'an assistant message cannot hold it', context)
+        leaveOut(part, 'not allowed in an assistant message', context)
         break
       default:
         part satisfies never
@@ -276,7 +278,7 @@ function encodeReasoning(parts: readonly ReasoningPart[], out: JsonObject, conte
 }
 
 function withheld(at: string, what: string, context: EncodeContext): void {
-  context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
+  context.report.add(loss(at, `${what} can be read only by its issuer and was withheld`, 'unsupported', 'note'))
 }
 
 /** Encodes earlier audio of the model by its id. */
@@ -284,7 +286,7 @@ function encodeHeard(part: MediaPart, out: JsonObject, context: EncodeContext): 
   if (part.kind === 'audio' && part.source.type === 'file' && part.source.seal.issuer === 'chat') {
     const own = ownExtra(part.extra, 'chat', part.at ?? '', context.report)
     out.audio = { ...own, id: part.source.seal.data }
-  } else leaveOut(part, 'an assistant message takes text only', context)
+  } else leaveOut(part, 'an assistant message accepts only text', context)
 }
 
 function encodeRefusal(part: RefusalPart, context: EncodeContext): string {
@@ -292,7 +294,7 @@ function encodeRefusal(part: RefusalPart, context: EncodeContext): string {
   rest satisfies Nothing
   const own = ownExtra(extra, 'chat', at, context.report)
   for (const key of Object.keys(own ?? {}))
-    context.report.add(loss(pointer(at, key), 'a refusal is written as text alone', 'unsupported', 'note'))
+    context.report.add(loss(pointer(at, key), 'a refusal has only text', 'unsupported', 'note'))
   encodeCache({}, part, {}, context.report)
   return text
 }
@@ -301,7 +303,7 @@ function encodeText(part: TextPart, context: EncodeContext): JsonObject {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   if (citations !== undefined && citations.length > 0) {
-    const detail = 'citations of an earlier answer have no place in a chat request'
+    const detail = 'citations of an earlier response cannot be sent in a request'
     context.report.add(loss(pointer(at, 'citations'), detail, 'unsupported', 'note'))
   }
   const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), type: 'text', text }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { Usage } from '../ir.ts'
 import { decodeUsage, encodeUsage } from './usage.ts'
 

@@ -1,10 +1,8 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../capabilities.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
+import type { UsageFields } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
-export { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
+export { decodeUsage, groqUsage, lastChoiceUsage } from './wire.ts'
 
 /**
  * Encodes usage. Clients add up details without checking their presence, so that usage of another format gets all members of the
@@ -51,7 +49,7 @@ const remainder = (total: number, ...parts: (number | undefined)[]): number =>
   )
 
 /** Fields of OpenAI, and equivalent fields of compatible providers. */
-const usageFields = {
+export const usageFields = {
   prompt_tokens: 'shown',
   completion_tokens: 'shown',
   total_tokens: 'shown',
@@ -74,5 +72,3 @@ const usageFields = {
   cached_tokens: 'usage.cacheRead',
   cache_creation_input_tokens: 'usage.cacheWrite',
 } as const satisfies UsageFields
-export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
-  findUnshownUsage(usage, usageFields, isShown)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import { chatCodec } from './codec.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]

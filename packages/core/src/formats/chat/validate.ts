@@ -1,23 +1,16 @@
 import * as z from 'zod'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json } from '../../base/json/json.ts'
 import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
 import {
   arrayOf,
+  bodyCheck,
   type Complaint,
   dotted,
   type Issue,
   messageList,
   optionalBoolean,
-  validateBody,
 } from '../shared/validate.ts'
 import { efforts } from './fields.ts'
-
-/** Checks any request from a client; see `Codec.checkRequest`. */
-export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, complain)
-
-/** Checks a request that is to be translated; see `Codec.validateRequest`. */
-export const validateRequest = (body: Json): JsonObject => validateBody(requestSchema, body, complain)
 
 /**
  * Schema of chat requests for translation: required fields, bounds, and the types of the fields that OpenAI checks. Unknown fields, part
@@ -195,6 +188,12 @@ const passThroughSchema = z.looseObject({
   frequency_penalty: z.number().min(-2).max(2).nullish(),
 })
 
+/** Checks any request from a client; see `Codec.checkRequest`. */
+export const checkRequest = bodyCheck(passThroughSchema, complain)
+
+/** Checks a request that is to be translated; see `Codec.validateRequest`. */
+export const validateRequest = bodyCheck(requestSchema, complain)
+
 /** Describes an issue as OpenAI does: message, dotted `param`, and `code`. */
 export function complain(issue: Issue, body: Json): Complaint {
   const param = dotted(issue.path)
@@ -225,8 +224,10 @@ function wrongWord(param: string, words: readonly unknown[], value: Json): Compl
   if (typeof value !== 'string') return wrongType(param, 'a string', value)
   const values = words.map((word) => `'${String(word)}'`)
   const last = values.pop() ?? ''
+  const supported = `Supported values are: ${values.join(', ')}, and ${last}.`
   return {
-    message: `Invalid value: '${value}'. Supported values are: ${values.join(', ')}, and ${last}.`,
+    message: `Invalid value: '${value}'. ${supported}`,
+    logMessage: `Invalid value for '${param}'. ${supported}`,
     param,
     code: 'invalid_value',
   }

@@ -1,18 +1,18 @@
 import { lazy } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
+import { parseObject } from '../../base/json/parse.ts'
+import { checkJsonEnds, invalidEventError, type SseEvent } from '../../http/sse/sse.ts'
 import type { MutableTap, ResponseTap, StreamTap, TapOptions, TargetTraits, WireCodec, WireEdit } from '../codec.ts'
+import type { Usage } from '../ir.ts'
 import { receivedReferences } from '../references/places.ts'
-import { checkJsonEnds, invalidEventError, parseObject } from '../shared/json-text.ts'
+import type { Unread } from '../shared/json-fields.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import type { Quirks } from '../target-traits.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
-import { decodeError, encodeError, errorWithin } from './error.ts'
+import { decodeError, encodeError } from './error.ts'
 import type { QuirkEdits } from './quirks.ts'
-import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
 /** The part of the chat codec that every call needs. */
 export const chatWire: WireCodec = {
@@ -53,11 +53,21 @@ export const chatWire: WireCodec = {
   }),
 }
 
-/** Code for upstreams with quirks, loaded on first use. OpenAI has none. */
+/** Code for upstreams with quirks, loaded on first use. */
 const fitter = lazy(() => import('./quirks.ts').then(({ applyQuirks: fit }) => fit))
 
+/** Quirks that change no chat body. OpenAI has no others. */
+const quirksOfOtherFormats: ReadonlySet<string> = new Set<keyof Quirks>([
+  'laterChanges',
+  'sealedReasoning',
+  'threads',
+  'thinking',
+  'systemTurns',
+  'defaultMaxTokens',
+])
+
 const isPlain = (quirks: Quirks): boolean => {
-  for (const _ in quirks) return false
+  for (const name in quirks) if (!quirksOfOtherFormats.has(name)) return false
   return true
 }
 
@@ -74,7 +84,8 @@ export function prepareWireEdit({ quirks }: TargetTraits): Promise<unknown> | un
  */
 function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
   const fit = isPlain(quirks) ? asItIs : fitter()
-  if (fit instanceof Promise) throw new Error('what fits bodies to quirks is not loaded: wait for wireReady')
+  if (fit instanceof Promise)
+    throw new Error('The module that adapts bodies to quirks is not loaded: wait for wireReady')
   const { set, drop, losses } = fit(body, quirks)
   const metered = body.stream === true && (quirks.streamOptions ?? true) === true
   const options = isObject(body.stream_options) ? body.stream_options : undefined
@@ -91,6 +102,18 @@ function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefi
 
 const asItIs = (): Pick<QuirkEdits, 'set' | 'drop' | 'losses'> => ({ set: {}, drop: [], losses: [] })
 
+/**
+ * Returns the error of a response or chunk that also holds choices, as an error body. OpenRouter documents both: an `error` next to the
+ * choices, and a choice that finished with `error`, under the status 200.
+ */
+export function errorWithin(body: JsonObject): JsonObject | undefined {
+  if (body.error) return body
+  if (!Array.isArray(body.choices)) return undefined
+  const failed = body.choices.find((choice) => isObject(choice) && choice.finish_reason === 'error')
+  if (!isObject(failed)) return undefined
+  return { error: failed.error ?? 'The upstream ended its response with an error.' }
+}
+
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   const choices = Array.isArray(body.choices) ? body.choices : []
@@ -99,7 +122,8 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (usage !== undefined) out.usage = usage
   const [first] = choices
   if (isObject(first) && typeof first.finish_reason === 'string') out.finish = first.finish_reason
-  const received = receivedReferences('responses', choices.map(audioIdOf))
+  const audioIds = choices.map(audioIdOf).filter((id) => id !== undefined)
+  const received = audioIds.length === 0 ? undefined : receivedReferences('responses', audioIds)
   if (received !== undefined) out.received = received
   return out
 }
@@ -119,8 +143,8 @@ const audioStart = 2000
 
 /** Creates a tap that parses the first chunk, and then only chunks with usage or an error. It searches others as text. */
 export function tapStream(options: TapOptions): StreamTap {
-  const { withholdUsage, request: asked = {} } = options
-  const wanted = typeof asked.n === 'number' ? asked.n : 1
+  const { withholdUsage, request = {} } = options
+  const wanted = typeof request.n === 'number' ? request.n : 1
   /** Choices with a finish reason. */
   const finished = new Set<number>()
   let frame: Frame | undefined
@@ -185,7 +209,7 @@ export function tapStream(options: TapOptions): StreamTap {
       if (event.event === ':') return true
       if (data === '[DONE]' || data.trim() === '[DONE]') {
         if (frame === undefined)
-          throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
+          throw new GatewayError('upstream_bad_response', 'The upstream closed the stream without a response.')
         // A stream with neither finish reason nor usage was cut. Some servers omit the finish reason.
         tap.ended = tap.finish !== undefined || tap.usage !== undefined
         // After `[DONE]` the client would not read the error.
@@ -260,3 +284,83 @@ function finishWord(data: string): string | undefined {
   }
   return undefined
 }
+
+const count = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/** Groq's older models report usage in `x_groq`, Moonshot's models in the choice. */
+export const groqUsage = (fields: Unread): Json | undefined =>
+  isObject(fields.x_groq) ? fields.x_groq.usage : undefined
+export function lastChoiceUsage(choices: readonly Json[]): Json | undefined {
+  const last = choices[choices.length - 1]
+  return isObject(last) ? last.usage : undefined
+}
+
+/** Decodes the usage object of any provider; undefined without counts. Totals include their parts, as in the IR. */
+export function decodeUsage(value: Json | undefined): Usage | undefined {
+  if (!isObject(value)) return undefined
+  const prompt = count(value.prompt_tokens)
+  const completion = count(value.completion_tokens)
+  if (prompt === undefined && completion === undefined) return undefined
+  const input = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
+  const output = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {}
+  const counts: Counts = {
+    prompt: prompt ?? 0,
+    completion: completion ?? 0,
+    total: count(value.total_tokens),
+    // The cached part of the prompt, by provider.
+    cacheRead:
+      count(input.cached_tokens) ??
+      count(value.prompt_cache_hit_tokens) ??
+      count(value.num_cached_tokens) ??
+      count(value.cached_tokens),
+    cacheWrite: count(input.cache_write_tokens) ?? count(value.cache_creation_input_tokens),
+    audio: count(input.audio_tokens),
+    reasoning: count(output.reasoning_tokens),
+  }
+  const { read, written } = totalsOf(counts)
+  const usage: Usage = { input: { total: read }, output: { total: written }, raw: { format: 'chat', value } }
+  put(usage.input, 'cacheRead', counts.cacheRead)
+  put(usage.input, 'cacheWrite', writtenWithin(read, counts))
+  put(usage.input, 'audio', counts.audio)
+  put(usage.input, 'image', count(input.image_tokens))
+  put(usage.output, 'reasoning', counts.reasoning)
+  put(usage.output, 'audio', count(output.audio_tokens))
+  put(usage.output, 'image', count(output.image_tokens))
+  return usage
+}
+
+interface Counts {
+  readonly prompt: number
+  readonly completion: number
+  readonly total: number | undefined
+  readonly cacheRead: number | undefined
+  readonly cacheWrite: number | undefined
+  readonly audio: number | undefined
+  readonly reasoning: number | undefined
+}
+
+/**
+ * Completes the totals. Some providers leave a part out of `prompt_tokens` or `completion_tokens`. The total shows the number of missing tokens,
+ * and the part with that number was left out: Mistral's audio input, a separate cache count, reasoning of xAI and of Google's endpoint.
+ */
+function totalsOf({ prompt, completion, total, cacheRead = 0, cacheWrite = 0, audio, reasoning }: Counts): {
+  readonly read: number
+  readonly written: number
+} {
+  const cached = cacheRead + cacheWrite
+  const missing = total === undefined ? 0 : total - prompt - completion
+  if (missing > 0 && missing === reasoning) return { read: prompt, written: completion + missing }
+  if (missing > 0 && (missing === audio || missing === cached)) return { read: prompt + missing, written: completion }
+  // Azure's Grok: the cached tokens exceed the prompt tokens.
+  if (cacheRead > prompt) return { read: prompt + cached, written: completion }
+  return { read: prompt, written: missing > 0 && reasoning === undefined ? completion + missing : completion }
+}
+
+/** OpenRouter may count the same tokens as read from and as written to the cache. */
+const writtenWithin = (read: number, { cacheRead = 0, cacheWrite }: Counts): number | undefined =>
+  cacheWrite === undefined ? undefined : Math.min(cacheWrite, Math.max(0, read - cacheRead))
+
+/** Returns whether a usage object has chat's fields. */
+export const isChatUsage = (value: JsonObject): boolean =>
+  typeof value.prompt_tokens === 'number' && value.input_tokens === undefined

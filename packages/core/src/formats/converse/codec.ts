@@ -1,5 +1,5 @@
 import type { UpstreamCodec } from '../codec.ts'
-import { fieldPointers, responsePointers, unshownUsage } from './fields.ts'
+import { fieldPointers, responsePointers, usageFields } from './fields.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
 import { decodeStream } from './stream-decode.ts'
@@ -13,5 +13,5 @@ export const converseCodec: UpstreamCodec = {
   decodeStream,
   fieldPointers,
   responsePointers,
-  unshownUsage,
+  usageFields,
 }

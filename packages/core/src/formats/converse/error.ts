@@ -1,7 +1,6 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json } from '../../base/json/types.ts'
+import { isObject, type Json } from '../../base/json/json.ts'
 import { kindOfStatus } from '../shared/error-status.ts'
 
 /** Decodes an error. Bedrock sends `{message}` and names the exception in a header. Proxies in front of it put the name into the body. */
@@ -85,7 +84,7 @@ export function streamException(name: string, message: string): GatewayError {
   if (kind === 'authentication' || kind === 'permission')
     return new GatewayError(
       'upstream_auth',
-      "The upstream refused the gateway's own credentials; this is not about your token.",
+      "The upstream rejected the gateway's own credentials. Your token is not the cause.",
     )
   return new GatewayError(kind, (message || `The upstream aborted its response with ${name}.`).slice(0, 2000))
 }

@@ -1,8 +1,6 @@
-import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../capabilities.ts'
+import type { UsageFields } from '../capabilities.ts'
 import type { NameRule } from '../shared/names.ts'
 import type { ResponsePointers } from '../shared/pointers.ts'
-import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** JSON Pointers of the IR's request fields in a Converse body. */
 export const fieldPointers = {
@@ -47,7 +45,7 @@ export const callIds: NameRule = {
   longest: 64,
 }
 
-const usageFields = {
+export const usageFields = {
   inputTokens: 'shown',
   outputTokens: 'shown',
   totalTokens: 'shown',
@@ -58,9 +56,5 @@ const usageFields = {
   cacheWriteInputTokenCount: 'shown',
   cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
-
-/** Lists pointers to counts in the usage that the client is not shown. */
-export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
-  findUnshownUsage(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

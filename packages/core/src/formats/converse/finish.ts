@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json } from '../../base/json/types.ts'
+import { isObject, type Json } from '../../base/json/json.ts'
 import type { Finish } from '../ir.ts'
 
 const reasons: Readonly<Record<string, Finish['reason']>> = {

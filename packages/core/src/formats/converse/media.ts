@@ -1,5 +1,5 @@
 import { toBase64 } from '../../base/bytes.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing } from '../ir.ts'
 import { createUniqueNames } from '../shared/names.ts'
@@ -132,8 +132,7 @@ export function encodeMedia(
     case 'file':
       return reportUnsupported('a file that a provider stores')
     case 'url':
-      if (!source.url.startsWith('s3://'))
-        return reportUnsupported(`${withArticle(kind)} by an address that is not in S3`)
+      if (!source.url.startsWith('s3://')) return reportUnsupported(`${withArticle(kind)} by a URL that is not in S3`)
       encodedSource = { s3Location: { uri: source.url } }
       type ??= typeOfExtension(kind, source.url)
       break
@@ -164,10 +163,12 @@ const withArticle = (kind: MediaPart['kind']): string =>
   kind === 'image' || kind === 'audio' ? `an ${kind}` : `a ${kind}`
 
 /** Returns the format name of a media type. Any type of text is sent as `txt`. */
-const formatOf = (kind: MediaPart['kind'], type: string | undefined): string | undefined =>
-  type === undefined
-    ? undefined
-    : (formatsByMediaType[kind][type] ?? (kind === 'document' && isText(type) ? 'txt' : undefined))
+function formatOf(kind: MediaPart['kind'], type: string | undefined): string | undefined {
+  if (type === undefined) return undefined
+  const formats = formatsByMediaType[kind]
+  if (Object.hasOwn(formats, type)) return formats[type]
+  return kind === 'document' && isText(type) ? 'txt' : undefined
+}
 const isText = (type: string): boolean => type.startsWith('text/') || type === 'application/json'
 
 function typeOfExtension(kind: MediaPart['kind'], url: string): string | undefined {

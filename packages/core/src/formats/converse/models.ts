@@ -1,9 +1,9 @@
 import type { TargetTraits } from '../codec.ts'
 import { type ModelTraits, modelTraits } from '../messages/models.ts'
 
-/** What a family of models accepts through Converse, in addition to what all accept. Facts about models belong in this file only. */
+/** Features of a family of models in Converse, in addition to those of all models. Facts about models belong in this file only. */
 export interface ConverseTraits {
-  /** What a Claude model accepts in Anthropic's format. Converse passes its fields on unchanged. */
+  /** Features of a Claude model in Anthropic's format. Converse passes its fields on unchanged. */
   readonly claude?: ModelTraits
   /**
    * How reasoning is requested in the fields that Converse passes on. `effort`: `reasoning_effort`; `config`: `reasoning_config`, low
@@ -12,13 +12,13 @@ export interface ConverseTraits {
   readonly reasoning?: 'effort' | 'config' | 'reasoningConfig'
   /** Place of `top_k`: at the top of the fields that Converse passes on, or in Nova's `inferenceConfig` there. */
   readonly topK?: 'top' | 'inferenceConfig'
-  /** Whether a tool call can be forced. */
+  /** True if a tool call can be forced. */
   readonly forcedTools: boolean
-  /** Whether the model accepts an output schema and strict tools. */
+  /** True if the model accepts an output schema and strict tools. */
   readonly structured: boolean
-  /** Where the model accepts cache points: also after tools, and also for an hour. Absent: nowhere. */
+  /** Places and lifetimes of cache points that the model accepts: also after tools, also for an hour. Absent: none. */
   readonly cache?: { readonly tools: boolean; readonly hour: boolean }
-  /** Whether a tool result may be marked as an error. */
+  /** True if a tool result may be marked as an error. */
   readonly resultStatus: boolean
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, pointer } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
   Located,
@@ -14,7 +14,6 @@ import type {
 } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
 import type { ToolIds } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
 import { type DocumentNames, encodeMedia } from './media.ts'
@@ -66,7 +65,7 @@ function systemParts(turn: Turn, context: BlockContext): Part[] {
   return turn.parts.filter((part) => {
     const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
     if (!fits)
-      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt takes text only: ${part.type} is left out`))
+      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt accepts only text: ${part.type} is left out`))
     return fits
   })
 }
@@ -280,7 +279,8 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
   }
   // Success is the default status of a result.
   if (isError === true && traits.resultStatus) result.status = 'error'
-  else if (isError === true) report.add(loss(at, 'only the text of the result tells the model that the tool failed'))
+  else if (isError === true)
+    report.add(loss(at, 'the result has no error mark; only its text shows that the tool failed'))
   return { toolResult: result }
 }
 
@@ -307,7 +307,7 @@ export function cachePoint(
   if (cache === undefined) return []
   const place = pointer(at, 'cache_control')
   if (cacheTraits === undefined) {
-    report.add(loss(place, 'the model accepts no cache point here', 'unsupported', 'note'))
+    report.add(loss(place, 'the model does not accept a cache point in this place', 'unsupported', 'note'))
     return []
   }
   if (cache.ttl === '1h' && !cacheTraits.hour)

@@ -1,6 +1,4 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
 import { callIds as anthropicIds } from '../messages/fields.ts'
@@ -167,7 +165,7 @@ function encodeOutput(
   rest satisfies Nothing
   if (format?.type === 'json') encodeFormat(format, out, request, traits, reportLoss)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
-  if (other.length > 0) reportLoss('output.modalities', `Converse asks for text, not for ${other.join(', ')}`)
+  if (other.length > 0) reportLoss('output.modalities', `Converse returns only text, not ${other.join(', ')}`)
   if (audio !== undefined) reportLoss('output.audio', 'Converse has no settings for speech')
   if (logprobs !== undefined) reportLoss('output.logprobs', 'Converse gives no log probabilities')
   if (verbosity !== undefined && verbosity !== 'medium') reportLoss('output.verbosity', 'Converse has no verbosity')
@@ -250,7 +248,7 @@ function encodeReasoning(
   const reportLoss = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>
     context.report.add(loss(fieldPointer(`reasoning.${field}`, request.at, undefined), detail, ...more))
   if (summary !== undefined && summary !== 'none' && summary !== 'auto')
-    reportLoss('summary', 'the model shows its reasoning as it sees fit', 'approximated', 'note')
+    reportLoss('summary', 'the model decides how it shows its reasoning', 'approximated', 'note')
 
   const field = effort !== undefined ? 'effort' : budgetTokens !== undefined ? 'budgetTokens' : 'adaptive'
   if (off === true || effort === 'none') {
@@ -260,7 +258,7 @@ function encodeReasoning(
   }
   const requested = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens))
   if (requested === undefined) {
-    if (adaptive === true) reportLoss('adaptive', 'the model reasons as it sees fit', 'approximated', 'note')
+    if (adaptive === true) reportLoss('adaptive', 'the model decides how much it reasons', 'approximated', 'note')
     return false
   }
   if (traits.reasoning === undefined) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { RequestFeature } from '../capabilities.ts'
 import { requestSamples } from '../capability-requests.test-support.ts'
 import type { Loss, ModelRequest } from '../ir.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import type { Loss } from '../ir.ts'
@@ -271,10 +271,10 @@ describe('media', () => {
     source: { type: 'base64', media_type: 'application/pdf', data },
     ...(title === undefined ? {} : { title }),
   })
-  const asked = (...content: JsonObject[]) => messages({ messages: [{ role: 'user', content }] })
+  const userRequest = (...content: JsonObject[]) => messages({ messages: [{ role: 'user', content }] })
 
   test('are sent as bytes', () => {
-    const { sent, losses } = asked(
+    const { sent, losses } = userRequest(
       { type: 'text', text: 'Look.' },
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
       document('Report'),
@@ -295,7 +295,7 @@ describe('media', () => {
   })
 
   test('get unique, accepted names and an added text if their names are equal or invalid', () => {
-    const { sent, losses } = asked(document('report.pdf'), document('report.pdf'), document(undefined))
+    const { sent, losses } = userRequest(document('report.pdf'), document('report.pdf'), document(undefined))
     const [message] = sent.messages as { content: { document?: { name: string } }[] }[]
     const names = message?.content.flatMap((block) => block.document?.name ?? [])
     expect(names).toEqual(['report pdf', 'report pdf 2', 'Document'])
@@ -330,8 +330,10 @@ describe('media', () => {
   test.each([
     ['image/tiff', 'image'],
     ['application/zip', 'document'],
+    ['constructor', 'document'],
+    ['__proto__', 'document'],
   ])('of the type %s are rejected', (media_type, type) => {
-    const { losses } = asked(
+    const { losses } = userRequest(
       { type: 'text', text: 'x' },
       { type, source: { type: 'base64', media_type, data: 'AAAA' } },
     )
@@ -390,18 +392,18 @@ test.each([
   [{ team: 'blue' }, { team: 'blue' }, []],
   [{ team: 'blau & grün' }, undefined, ['/metadata note']],
   [Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`k${at}`, 'v'])), undefined, ['/metadata note']],
-])('encodes or reports the metadata %j', (metadata, expected, told) => {
+])('encodes or reports the metadata %j', (metadata, expected, expectedLosses) => {
   const { sent, losses } = chat({ metadata })
   expect(sent.requestMetadata).toEqual(expected)
-  expect(places(losses)).toEqual(told)
+  expect(places(losses)).toEqual(expectedLosses)
 })
 
 test.each([
   ['flex', { type: 'flex' }, []],
   ['auto', undefined, []],
   ['scale', undefined, ['/service_tier warn']],
-])('encodes or reports the service tier %s', (service_tier, expected, told) => {
+])('encodes or reports the service tier %s', (service_tier, expected, expectedLosses) => {
   const { sent, losses } = chat({ service_tier })
   expect(sent.serviceTier).toEqual(expected)
-  expect(places(losses)).toEqual(told)
+  expect(places(losses)).toEqual(expectedLosses)
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import { createSseDecoder } from '../../http/sse/decode.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import { createSseDecoder } from '../../http/sse/sse.ts'
 import { framesToEvents } from '../../upstreams/aws/bedrock-events.ts'
 import { exceptionFrame, inPieces } from '../../upstreams/aws/frames.test-support.ts'
 import { codecs } from '../codecs.ts'
@@ -96,8 +96,8 @@ describe('responses', () => {
     expect(JSON.stringify(body)).toContain('Oslo is rainy.')
     expect(JSON.stringify(body)).toContain('tooluse_1')
     // The two blocks of Bedrock's own tool, and the metrics.
-    const told = context.report.losses.map(({ path }) => path)
-    expect(told).toEqual(
+    const paths = context.report.losses.map(({ path }) => path)
+    expect(paths).toEqual(
       expect.arrayContaining(['/output/message/content/6', '/output/message/content/7', '/choices/0/metrics']),
     )
   })

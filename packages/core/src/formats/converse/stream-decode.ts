@@ -1,13 +1,11 @@
 import { concatBytes, fromBase64, toBase64 } from '../../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
+import { parseInnerJson, parseObjectExact } from '../../base/json/parse.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
 import type { Finish, ModelEvent } from '../ir.ts'
 import { append, assignOwn } from '../shared/json-fields.ts'
-import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
 import { createPartWriter, type PartWriter } from '../shared/stream-parts.ts'
 import { customInput } from '../shared/tools.ts'
@@ -190,7 +188,7 @@ function openBlock(first: JsonObject, at: string, writer: PartWriter, context: E
 /** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
 function reportDelta(delta: JsonObject, at: string, context: ExchangeContext): void {
   const kind = Object.keys(delta).join(', ')
-  context.report.add(loss(at, `a stream delta with ${kind} is not known here`, 'unknown', 'note'))
+  context.report.add(loss(at, `unknown stream delta with ${kind}`, 'unknown', 'note'))
 }
 
 function openText(at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {

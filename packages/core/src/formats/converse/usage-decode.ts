@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json } from '../../base/json/types.ts'
+import { isObject, type Json, put } from '../../base/json/json.ts'
 import type { Usage } from '../ir.ts'
 import { tokensIn } from '../shared/json-fields.ts'
 

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { ResponseTap, UpstreamWireCodec } from '../codec.ts'
 import { decodeError, nonEmptyText } from './error.ts'
 import { decodeFinish } from './finish.ts'

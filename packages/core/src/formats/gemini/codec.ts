@@ -9,7 +9,7 @@ import { decodeResponse } from './response-decode.ts'
 import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { unshownUsage } from './usage.ts'
+import { unshownUsage, usageFields } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { geminiWire } from './wire.ts'
 
@@ -30,6 +30,7 @@ export const geminiCodec: Codec = {
   fieldPointers,
   responsePointers,
   unshownUsage,
+  usageFields,
   efforts,
   capabilities,
   defaults,

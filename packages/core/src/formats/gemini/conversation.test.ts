@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest } from '../ir.ts'
 import { geminiCodec } from './codec.ts'
@@ -134,7 +134,7 @@ describe('call ids', () => {
     ['a key that the client chose', { result: 'x' }, '{"result":"x"}', undefined],
     ['a list', { output: [1] }, '{"output":[1]}', undefined],
     ['an output in addition to an error', { error: 'x', output: 'y' }, '{"error":"x","output":"y"}', undefined],
-  ])('decodes a function response that holds %s, and encodes it back', (_, wire, said, isError) => {
+  ])('decodes a function response that holds %s, and encodes it back', (_, wire, resultText, isError) => {
     const body = {
       contents: [user(text), model(call('f', 'a')), user({ functionResponse: { id: 'a', name: 'f', response: wire } })],
     }
@@ -144,7 +144,7 @@ describe('call ids', () => {
     if (part?.type !== 'tool-result') return
     expect(part.isError).toBe(isError)
     expect(part.parts.map((inner) => (inner.type === 'text' ? inner.text : inner.type))).toEqual(
-      said === undefined ? [] : [said],
+      resultText === undefined ? [] : [resultText],
     )
     expect(roundTrip(body).wire).toEqual(body)
   })

@@ -1,8 +1,6 @@
 import { GatewayError } from '../../base/errors.ts'
 import { spliceJson } from '../../base/json/edit.ts'
-import { isObject } from '../../base/json/object.ts'
-import { scanJson } from '../../base/json/scan.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, scanJson } from '../../base/json/json.ts'
 import type { CountCodec, TokenCount } from '../codec.ts'
 import { setOwn, tokensIn } from '../shared/json-fields.ts'
 import { copyInCamelCase, modelPrefix, spellingOf } from './spelling.ts'
@@ -112,7 +110,7 @@ function renameIn(text: string, requested: string, model: string): string {
 function checkNestedModel(own: Json | undefined, requested: Json | undefined, param: string): void {
   if (own === undefined || own === null || own === requested) return
   if (typeof own === 'string' && typeof requested === 'string' && own.endsWith(`/${requested}`)) return
-  throw invalidRequest(param, `${param}: the request names another model than the path ('${String(requested)}').`)
+  throw invalidRequest(param, `${param}: the request and the path name different models ('${String(requested)}').`)
 }
 
 const invalidRequest = (param: string, message: string): GatewayError =>

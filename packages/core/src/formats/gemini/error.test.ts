@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import { geminiCodec } from './codec.ts'
 import { isResponse } from './error.ts'
 
@@ -153,9 +153,9 @@ describe('an error response to a client', () => {
       const body = google(429, 'RESOURCE_EXHAUSTED', 'quota', details)
       const decoded = geminiCodec.decodeError(429, body)
       expect(decoded.retryAfter ?? 0).toBeLessThanOrEqual(86_400)
-      const told = JSON.stringify(geminiCodec.encodeError(decoded, '').body)
-      expect(told).not.toContain(retryDelay)
-      expect(told.includes('RetryInfo')).toBe(decoded.retryAfter !== undefined)
+      const encoded = JSON.stringify(geminiCodec.encodeError(decoded, '').body)
+      expect(encoded).not.toContain(retryDelay)
+      expect(encoded.includes('RetryInfo')).toBe(decoded.retryAfter !== undefined)
     },
   )
 

@@ -1,13 +1,11 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { innerStatus, isPlausibleDelay, kindOfStatus, retryDelay } from '../shared/error-status.ts'
 
 const maxMessageLength = 2000
-const noReasonMessage = (status: number): string => `The upstream answered ${status} without saying why.`
+const noReasonMessage = (status: number): string => `The upstream responded with status ${status} and no error message.`
 
 /**
  * Decodes Google's `{error: {code, message, status, details}}`, also within a list as in streams without SSE, and the forms
@@ -26,7 +24,7 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   return info
 }
 
-/** The fields of an error, wherever in the body they stood. */
+/** Fields of an error, from any place in the body. */
 interface ErrorFields {
   message: string
   /** The status as a word (`RESOURCE_EXHAUSTED`), or another vendor's error type. */
@@ -233,7 +231,7 @@ export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExac
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
   status: errorKinds.upstream_truncated.status,
-  message: 'The upstream ended its stream before the answer was complete.',
+  message: 'The upstream closed the stream before the end of its response.',
 }
 
 const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const

@@ -1,7 +1,8 @@
+import { pointer } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Effort } from '../ir.ts'
 import type { NameRule } from '../shared/names.ts'
-import { pointer, type RequestDefaults, type ResponsePointers } from '../shared/pointers.ts'
+import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 
 /** JSON Pointers of the IR's request fields in a generateContent body. Model and stream flag stand in the URL. */
@@ -58,12 +59,16 @@ export const effortOfLevel = (value: string): Effort | undefined =>
 export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high'
 
 /** Names of service tiers. The IR's `auto` and `default` both need no field. */
-const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }
+const tiers: ReadonlyMap<string, string> = new Map([
+  ['standard', 'default'],
+  ['flex', 'flex'],
+  ['priority', 'priority'],
+])
 /** Returns the IR's name of a tier. */
-export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
+export const decodeTier = (tier: string): string => tiers.get(tier.toLowerCase()) ?? tier
 /** Returns Google's name of a tier. The tier `fast` of OpenAI and Anthropic becomes `priority`. */
 export const encodeTier = (tier: string): string | undefined =>
-  tier === 'fast' ? 'priority' : Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
+  tier === 'fast' ? 'priority' : [...tiers].find(([word, name]) => name === tier || word === tier)?.[0]
 
 /** The function names that Google accepts. */
 export const toolNames: NameRule = {
@@ -74,7 +79,7 @@ export const toolNames: NameRule = {
 
 /** Reports a cache hint: Google caches automatically, or by the name of a cache that the client created. */
 export function reportCache(at: string | undefined, context: CodecContext): void {
-  const detail = 'a cache hint has no form in generateContent'
+  const detail = 'generateContent has no cache hints'
   context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
 }
 

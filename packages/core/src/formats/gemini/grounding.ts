@@ -1,6 +1,4 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Nothing } from '../ir.ts'
 import { drop, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/json-fields.ts'

@@ -1,8 +1,6 @@
-import { isNumber } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
+import { isNumber } from '../../base/json/parse.ts'
 import type { Report } from '../ir.ts'
-import { pointer } from '../shared/pointers.ts'
 import { type Members, reportField, reportUnknown, shapeOf } from '../shared/report.ts'
 import { reportLogprobs } from '../shared/response-losses.ts'
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import { parseWholeNumber } from '../shared/json-text.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import { parseWholeNumber } from '../../base/json/parse.ts'
 import { modelPrefix } from './spelling.ts'
 
 /** The methods that every model supports, as the URL names them. */

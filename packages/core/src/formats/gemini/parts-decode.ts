@@ -1,6 +1,5 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } from '../../base/json/json.ts'
+import { objectIn } from '../../base/json/parse.ts'
 import type { ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
 import {
   append,
@@ -12,9 +11,7 @@ import {
   takeString,
   type Unread,
 } from '../shared/json-fields.ts'
-import { objectIn } from '../shared/json-text.ts'
 import { restoreToolName } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { customInput, isCustomTool } from '../shared/tools.ts'
 import { toolNames } from './fields.ts'
 import { decodeMedia } from './media.ts'

@@ -1,10 +1,8 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
+import { objectIn } from '../../base/json/parse.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
-import { objectIn } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
 import { isGeneratedId } from './call-ids.ts'
@@ -169,7 +167,7 @@ function encodeCall(part: ToolCallPart, scope: EncodeScope): JsonObject {
 }
 
 function reportWithheld(at: string, what: string, { context }: EncodeScope): void {
-  context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
+  context.report.add(loss(at, `${what} can be read only by its issuer and was withheld`, 'unsupported', 'note'))
 }
 
 /** Reports cache hints and citations, which parts of this format cannot hold. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest, Part, Turn } from '../ir.ts'
 import { geminiCodec } from './codec.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { geminiCodec } from './codec.ts'
 import { contextFor, list, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 import { fromOpenApi, lowerTypes } from './schema-lowering.ts'

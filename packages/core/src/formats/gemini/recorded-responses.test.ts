@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { run } from '../chat/context.test-support.ts'
 import type { ModelEvent, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
@@ -21,7 +20,7 @@ import {
 const exchanges = readExchanges()
 
 /** The text, calls and thoughts of a response. */
-const said = (response: ModelResponse) =>
+const outputOf = (response: ModelResponse) =>
   response.choices.map(({ parts }) => ({
     text: textOf(parts, 'text'),
     reasoning: textOf(parts, 'reasoning'),
@@ -140,7 +139,7 @@ describe.skipIf(!present)('recorded gemini responses', () => {
       const folded = foldEvents(
         run(geminiCodec.decodeStream(contextFor({ stream: true })), [{ data: JSON.stringify(body) }]),
       )
-      expect(said(folded), path).toEqual(said(whole))
+      expect(outputOf(folded), path).toEqual(outputOf(whole))
       expect(folded.usage, path).toEqual(whole.usage)
       expect(
         folded.choices.map(({ finish }) => finish),
@@ -235,7 +234,7 @@ describe.skipIf(!present)('recorded gemini streams', () => {
         )
       const sent = run(geminiCodec.encodeStream(contextFor({ stream: true })), out)
       const again = foldEvents(decode(sent))
-      expect(unmarked(said(again)), path).toEqual(unmarked(said(folded)))
+      expect(unmarked(outputOf(again)), path).toEqual(unmarked(outputOf(folded)))
       expect(again.usage?.output, path).toEqual(folded.usage?.output)
       expect(
         again.choices.map(({ finish }) => finish.reason),
@@ -296,5 +295,5 @@ const citationsOf = (parts: readonly Part[]) =>
   parts.flatMap((part) => (part.type === 'text' ? (part.citations ?? []) : []))
 
 /** The encoder moves a text's signature to an empty text after it. */
-const unmarked = (choices: ReturnType<typeof said>) =>
+const unmarked = (choices: ReturnType<typeof outputOf>) =>
   choices.map((choice) => ({ ...choice, seals: choice.seals.map((seal) => seal.replace(/^@(text|empty):/, '')) }))

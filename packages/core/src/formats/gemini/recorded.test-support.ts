@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import type { ExchangeContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Report } from '../ir.ts'
 import { createReport } from '../loss-report.ts'

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Part, ReasoningPart, Sampling, TextPart, Turn } from '../ir.ts'
 import {
@@ -16,7 +15,6 @@ import {
   takeString,
   type Unread,
 } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { createCallIds } from './call-ids.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { decodeParts, type PartScope } from './parts-decode.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest, Turn } from '../ir.ts'
 import { geminiCodec } from './codec.ts'
@@ -238,23 +238,27 @@ describe('the encoder of reasoning settings', () => {
       ['note approximated summary'],
     ],
   ])('encodes %s', (_, reasoning, model, thinkingConfig, losses) => {
-    const { wire, losses: told } = encode({ ...(reasoning === undefined ? {} : { reasoning }) }, model)
+    const { wire, losses: reportedLosses } = encode({ ...(reasoning === undefined ? {} : { reasoning }) }, model)
     expect(wire.generationConfig).toEqual(thinkingConfig === undefined ? undefined : { thinkingConfig })
-    expect(told).toEqual(losses.map((loss) => loss.replace(/ (\w+)$/, ' /reasoning/$1')))
+    expect(reportedLosses).toEqual(losses.map((loss) => loss.replace(/ (\w+)$/, ' /reasoning/$1')))
   })
 })
 
 describe('the encoder of turns from other formats', () => {
-  const said = (role: Turn['role'], text: string): Turn => ({ role, parts: [{ type: 'text', text }], at: `/${text}` })
+  const textTurn = (role: Turn['role'], text: string): Turn => ({
+    role,
+    parts: [{ type: 'text', text }],
+    at: `/${text}`,
+  })
 
   test('puts leading system messages first, and marks later ones in place', () => {
     const { wire, losses } = encode({
       turns: [
-        said('system', 'a'),
-        said('developer', 'b'),
-        said('user', 'c'),
-        said('system', 'd'),
-        said('assistant', 'e'),
+        textTurn('system', 'a'),
+        textTurn('developer', 'b'),
+        textTurn('user', 'c'),
+        textTurn('system', 'd'),
+        textTurn('assistant', 'e'),
       ],
     })
     expect(wire).toEqual({
@@ -268,7 +272,7 @@ describe('the encoder of turns from other formats', () => {
   })
 
   test('sends a system prompt without other turns as a user content', () => {
-    const { wire, losses } = encode({ turns: [said('system', 'a')] })
+    const { wire, losses } = encode({ turns: [textTurn('system', 'a')] })
     expect(wire).toEqual({ contents: [{ role: 'user', parts: [{ text: 'a' }] }] })
     expect(losses).toEqual(['warn moved /a'])
   })
@@ -277,7 +281,7 @@ describe('the encoder of turns from other formats', () => {
     const { wire, losses } = encode({
       turns: [
         { role: 'assistant', parts: [], at: '/0' },
-        { ...said('user', 'x'), name: 'ann', cache: {} },
+        { ...textTurn('user', 'x'), name: 'ann', cache: {} },
       ],
     })
     expect(wire.contents).toEqual([{ role: 'user', parts: [{ text: 'x' }] }])

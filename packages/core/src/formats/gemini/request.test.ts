@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest } from '../ir.ts'
 import { geminiCodec } from './codec.ts'
@@ -178,6 +178,17 @@ describe('a generateContent request', () => {
     const { at } = decode(body)
     expect(at?.['sampling.maxTokens']).toBe('/generation_config/max_output_tokens')
     expect(at?.['tools.choice']).toBe('/tool_config/function_calling_config')
+  })
+
+  test.each(['constructor', '__proto__', 'toString'])('keeps the unknown service tier %s as a text', (serviceTier) => {
+    expect(decode({ ...ask(text), serviceTier }).serviceTier).toBe(serviceTier)
+  })
+
+  test('keeps unknown fields whose names in camelCase are those of methods', () => {
+    expect(decode({ ...ask(text), to_string: 1, has_own_property: 2 }).extra?.gemini).toEqual({
+      toString: 1,
+      hasOwnProperty: 2,
+    })
   })
 
   test.each<[string, JsonObject, JsonObject]>([

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, ModelResponse, Nothing, Part } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { Choice, Finish, ModelEvent, ModelResponse, Part, Usage } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
@@ -207,7 +207,7 @@ describe('parts of a response', () => {
 })
 
 describe('sources', () => {
-  const said = 'Größe: 3 €. Ende.'
+  const text = 'Größe: 3 €. Ende.'
   const groundingMetadata = {
     webSearchQueries: ['q'],
     groundingChunks: [{ web: { uri: 'https://a', title: 'A' } }, { web: { uri: 'https://b', title: 'B' } }],
@@ -217,9 +217,7 @@ describe('sources', () => {
   }
 
   test('decode to citations with character offsets, and encode to byte offsets', () => {
-    const response = decode(
-      candidates({ ...content({ text: 'hm', thought: true }, { text: said }), groundingMetadata }),
-    )
+    const response = decode(candidates({ ...content({ text: 'hm', thought: true }, { text }), groundingMetadata }))
     const [choice] = response.choices
     expect(choice?.parts[1]).toMatchObject({
       citations: [
@@ -236,7 +234,7 @@ describe('sources', () => {
       answer([
         {
           type: 'text',
-          text: said,
+          text,
           at: '/t',
           citations: [
             { url: 'https://a', title: 'A', start: 12, end: 17, extra: { chat: {} } },
@@ -263,7 +261,7 @@ describe('sources', () => {
       chunks.map((chunk) => ({ data: JSON.stringify(chunk) })),
     )
     expect(foldEvents(events).choices[0]?.parts).toMatchObject([
-      { type: 'text', text: said, citations: [{ url: 'https://a', end: 11 }, { url: 'https://b' }] },
+      { type: 'text', text, citations: [{ url: 'https://a', end: 11 }, { url: 'https://b' }] },
       { type: 'reasoning', seal: { issuer: 'gemini', data: '@text:S' } },
     ])
     const sent = run(geminiCodec.encodeStream(testContext()), events).map(({ data }) => JSON.parse(data))
@@ -272,7 +270,7 @@ describe('sources', () => {
 
   test('keep the licence of recited text', () => {
     const citationMetadata = { citationSources: [{ endIndex: 7, uri: 'https://c', license: 'mit' }] }
-    const response = decode(candidates({ ...content({ text: said }), citationMetadata }))
+    const response = decode(candidates({ ...content({ text }), citationMetadata }))
     expect(response.choices[0]?.parts[0]).toMatchObject({ citations: [{ url: 'https://c', start: 0, end: 5 }] })
     expect(encode(response).candidate?.citationMetadata).toEqual(citationMetadata)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
 
 describe('Google’s OpenAPI subset', () => {

@@ -1,6 +1,5 @@
-import { exactNumber } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import { exactNumber } from '../../base/json/parse.ts'
 import { setOwn } from '../shared/json-fields.ts'
 import { mapInner, SchemaGraph, sameOr } from '../shared/schema-graph.ts'
 import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'

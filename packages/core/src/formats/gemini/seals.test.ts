@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
+import { hasSealPrefix } from '../../lanes/generation.ts'
 import { chatCodec } from '../chat/codec.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part, Sealed } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { hasSealPrefix } from '../shared/seals.ts'
 import { geminiCodec } from './codec.ts'
 
 /** A response of Google's model, whose signatures the next turn must return. */

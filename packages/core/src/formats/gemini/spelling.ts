@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 
 const underscore = /(?<=[A-Za-z0-9])_([a-z0-9])/g
 const camel = (key: string): string =>
@@ -19,7 +19,8 @@ function toCamel(source: JsonObject): JsonObject {
   const fields: [string, Json][] = []
   for (const key of Object.keys(source)) {
     const name = camel(key)
-    if (name === key || source[name] === undefined) fields.push([name, source[key] ?? null])
+    if (name === key || !Object.hasOwn(source, name) || source[name] === undefined)
+      fields.push([name, source[key] ?? null])
   }
   // Assigning `__proto__` would set the prototype.
   return Object.fromEntries(fields)

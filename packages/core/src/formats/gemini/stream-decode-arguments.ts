@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { setOwn } from '../shared/json-fields.ts'
 
 /**

@@ -1,9 +1,7 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
 import { append, fieldsExcept, setOwn } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { objectsIn } from '../shared/report.ts'
 import { decodeFinish } from './finish.ts'
 import { CitationAllowance, decodeSources } from './grounding.ts'
@@ -21,7 +19,7 @@ export interface CandidateDecoder {
   push(candidate: JsonObject, out: ModelEvent[]): void
   /** Records the text of a chunk that equals the last one except in its text. The caller has written its delta. */
   addText(text: string): void
-  /** Whether the last chunk held nothing but one text. */
+  /** True if the last chunk held nothing but one text. */
   readonly isPlainText: boolean
   /** Ends the open part and writes `choice-end`. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void

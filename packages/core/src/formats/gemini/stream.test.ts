@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
@@ -36,8 +36,8 @@ describe('a stream of an upstream', () => {
     const words = sse(...['ab', 'cd', 'ef'].map((text) => chunk([{ text }])))
     words.splice(2, 0, { data: '' })
     const events = [...words, ...sse(chunk([{ text: '' }], { finishReason: 'STOP', groundingMetadata: source }))]
-    const told = run(geminiCodec.decodeStream(testContext()), events)
-    expect(told).toContainEqual(
+    const decoded = run(geminiCodec.decodeStream(testContext()), events)
+    expect(decoded).toContainEqual(
       expect.objectContaining({ delta: { type: 'citation', citation: { url: 'u', start: 0, end: 6 } } }),
     )
   })

@@ -1,12 +1,9 @@
 import type { ErrorInfo } from '../../base/errors.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import { checkJsonEnds, invalidEventError, type SseEvent } from '../../http/sse/sse.ts'
 import type { ClientQuirks, ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
 import type { BillableUnits, Usage } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
-import { checkJsonEnds, invalidEventError } from '../shared/json-text.ts'
 import { decodeError, errorEvent } from './error.ts'
 import { copyInCamelCase } from './spelling.ts'
 import { decodeUsage } from './usage-decode.ts'
@@ -62,7 +59,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
   /** Returns the data of the last event if it was not pushed. */
   let unseen: (() => string) | undefined
   let plain = false
-  /** Whether plain chunks hold token counts. Only chunks that agree in this are plain. */
+  /** True if plain chunks hold token counts. Only chunks that agree in this are plain. */
   let plainCounts: boolean | undefined
   let usage: Usage | undefined
   let units: BillableUnits | undefined

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Reasoning } from '../ir.ts'
 import { drop, leftover, putBack, takeBoolean, takeNumber, takeObject, type Unread } from '../shared/json-fields.ts'

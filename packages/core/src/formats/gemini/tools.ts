@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Tool, ToolChoice } from '../ir.ts'
 import {
@@ -13,7 +12,6 @@ import {
   takeString,
   type Unread,
 } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { customSchema, nativeToolName } from '../shared/tools.ts'
 import { fieldPointers, reportCache } from './fields.ts'

@@ -1,8 +1,7 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { IsShown, UsageFeature } from '../capabilities.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
+import type { IsShown, UsageFeature, UsageFields } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage } from '../shared/response-losses.ts'
 import { decodeTier } from './fields.ts'
 import { count, modalityOf } from './usage-decode.ts'
 
@@ -42,7 +41,7 @@ function details(audio: number | undefined, image: number | undefined): JsonObje
   return list.length === 0 ? undefined : list
 }
 
-const usageFields = {
+export const usageFields = {
   promptTokenCount: 'shown',
   candidatesTokenCount: 'shown',
   responseTokenCount: 'shown',

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { arrayOf, type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
 import { copyInCamelCase, spellingOf } from './spelling.ts'
 
@@ -69,7 +68,8 @@ const types: Readonly<Record<string, string>> = {
 function invalidValue(field: string, type: string, value: Json | undefined, param: string): Complaint {
   const shown = JSON.stringify(value) ?? 'nothing'
   const cut = shown.length > 100 ? `${shown.slice(0, 100)}…` : shown
-  return { message: `Invalid value at '${field}'${type === '' ? '' : ` (${type})`}, ${cut}`, param }
+  const logMessage = `Invalid value at '${field}'${type === '' ? '' : ` (${type})`}`
+  return { message: `${logMessage}, ${cut}`, logMessage, param }
 }
 
 /** Returns a path in proto notation: `generation_config.stop_sequences[0]`. */

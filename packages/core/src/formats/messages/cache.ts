@@ -1,9 +1,7 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Located } from '../ir.ts'
 import { drop, leftover, type Unread, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 
 interface CacheHint {
@@ -28,6 +26,6 @@ export const cacheControl = ({ ttl }: CacheHint): JsonObject =>
 export function reportCache(node: Located & { cache?: CacheHint }, context: CodecContext): void {
   if (node.cache !== undefined)
     context.report.add(
-      loss(pointer(node.at ?? '', 'cache_control'), 'a cache hint is not possible here', 'unsupported', 'note'),
+      loss(pointer(node.at ?? '', 'cache_control'), 'a cache hint is not allowed in this place', 'unsupported', 'note'),
     )
 }

@@ -1,6 +1,6 @@
 import type { Capabilities } from '../capabilities.ts'
 
-/** What the messages format carries. `Capabilities` defines the terms. */
+/** Features that the messages format carries. `Capabilities` defines the terms. */
 export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },
@@ -17,9 +17,9 @@ export const capabilities = {
     'tools.strict': { client: true, upstream: 'kept' },
     'tools.custom': {
       client: false,
-      upstream: { changed: 'a function with one text; its calls come back as calls of the tool' },
+      upstream: { changed: 'as a function with one string parameter; its calls are returned as calls of the tool' },
     },
-    'tools.grammar': { client: false, upstream: { changed: 'stated in the description, not enforced' } },
+    'tools.grammar': { client: false, upstream: { changed: 'in the description, not enforced' } },
     'tools.native': { client: true, upstream: 'reported' },
     'tools.auto': { client: true, upstream: 'kept' },
     'tools.none': { client: true, upstream: 'kept' },
@@ -28,7 +28,7 @@ export const capabilities = {
     'tools.allowed': { client: false, upstream: { changed: 'only the allowed tools are offered' } },
     'tools.serial': { client: true, upstream: 'kept' },
     'turns.call': { client: true, upstream: 'kept' },
-    'turns.customCall': { client: false, upstream: { changed: 'a call of the function that stands for the tool' } },
+    'turns.customCall': { client: false, upstream: { changed: 'as a call of the function that replaces the tool' } },
     'turns.result': { client: true, upstream: 'kept' },
     'turns.resultImage': { client: true, upstream: 'kept' },
     'turns.resultDocument': { client: true, upstream: 'kept' },
@@ -74,7 +74,7 @@ export const capabilities = {
     },
     'turns.addedTools': {
       client: true,
-      upstream: { changed: 'the tools at the end are offered from the start' },
+      upstream: { changed: 'the final list of tools is sent for the whole conversation' },
       keptWith: 'laterChanges',
     },
     'turns.removedTools': {
@@ -91,7 +91,7 @@ export const capabilities = {
     'user.id': { client: true, upstream: 'kept' },
     'user.safetyId': {
       client: false,
-      upstream: { changed: 'as `metadata.user_id`, unless there is an id of the user' },
+      upstream: { changed: 'as `metadata.user_id`, unless the request has a user id' },
     },
     'user.cacheKey': { client: false, upstream: 'reported' },
     serviceTier: { client: false, upstream: 'reported' },
@@ -102,7 +102,7 @@ export const capabilities = {
     text: { upstream: true, client: 'kept' },
     choices: { upstream: false, client: 'reported' },
     'reasoning.text': { upstream: true, client: 'kept' },
-    'reasoning.summary': { upstream: false, client: { changed: 'as thinking; nothing says that it is a summary' } },
+    'reasoning.summary': { upstream: false, client: { changed: 'as thinking, without the mark that it is a summary' } },
     'reasoning.redacted': { upstream: true, client: 'kept' },
     'reasoning.seal': { upstream: true, client: 'kept' },
     refusal: { upstream: false, client: { changed: 'as text, with the stop reason `refusal`' } },
@@ -110,7 +110,7 @@ export const capabilities = {
     customCall: { upstream: true, client: 'kept' },
     callSeal: { upstream: true, client: 'kept' },
     'citation.url': { upstream: true, client: 'kept' },
-    'citation.place': { upstream: false, client: { changed: 'of its whole text block' } },
+    'citation.place': { upstream: false, client: { changed: 'for the whole text block' } },
     'citation.quote': { upstream: true, client: 'kept' },
     'citation.document': { upstream: true, client: 'reported' },
     logprobs: { upstream: false, client: 'reported' },
@@ -132,11 +132,11 @@ export const capabilities = {
     'usage.cacheWrite': { upstream: true, client: 'kept' },
     'usage.cacheWrite1h': { upstream: true, client: 'kept' },
     'usage.reasoning': { upstream: true, client: 'kept' },
-    'usage.audio': { upstream: false, client: { changed: 'part of the totals' } },
-    'usage.image': { upstream: false, client: { changed: 'part of the totals' } },
-    'usage.tool': { upstream: false, client: { changed: 'part of the input' } },
+    'usage.audio': { upstream: false, client: { changed: 'included in the totals' } },
+    'usage.image': { upstream: false, client: { changed: 'included in the totals' } },
+    'usage.tool': { upstream: false, client: { changed: 'included in the input tokens' } },
     id: { upstream: true, client: 'kept' },
-    created: { upstream: false, client: { changed: 'not shown: the format has no time' } },
+    created: { upstream: false, client: { changed: 'not sent: the format has no creation time' } },
     serviceTier: { upstream: true, client: 'kept' },
     native: { upstream: true, client: 'reported' },
     unknown: { upstream: true, client: 'reported' },

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Nothing } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -59,7 +58,7 @@ export function encodeCitation(citation: Citation, at: string, context: CodecCon
     return out
   }
   if (url === undefined) {
-    context.report.add(loss(at, `a citation without an address has no form in messages: ${title ?? text ?? ''}`))
+    context.report.add(loss(at, `a citation without a URL has no counterpart in messages: ${title ?? text ?? ''}`))
     return undefined
   }
   if (start !== undefined || end !== undefined)

@@ -10,7 +10,7 @@ import { encodeResponse } from './response-encode.ts'
 import { acceptedChanges, requestFlags } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { unshownUsage } from './usage.ts'
+import { usageFields } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
@@ -33,7 +33,7 @@ export const messagesCodec: Codec = {
   fieldPointers,
   sealsInCallIds: true,
   responsePointers,
-  unshownUsage,
+  usageFields,
   efforts,
   capabilities,
   defaults,

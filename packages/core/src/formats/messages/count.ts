@@ -1,6 +1,6 @@
 import type { CountCodec } from '../codec.ts'
 import { pick, tokensIn } from '../shared/json-fields.ts'
-import { validateBody } from '../shared/validate.ts'
+import { bodyCheck } from '../shared/validate.ts'
 import { countPassThroughSchema, countSchema, describeIssue, validateAs } from './validate.ts'
 
 /** Fields that the endpoint accepts, its betas included. It rejects any other field as an extra input. */
@@ -21,7 +21,7 @@ const countedFields = [
 
 /** `POST /v1/messages/count_tokens`. */
 export const count: CountCodec = {
-  checkRequest: (body) => validateBody(countPassThroughSchema, body, describeIssue),
+  checkRequest: bodyCheck(countPassThroughSchema, describeIssue),
   validateRequest: (body) => validateAs(countSchema, body),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, countedFields),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import { messagesCodec } from './index.ts'
 
 const anthropic = (type: string, message: string): Json => ({ type: 'error', error: { type, message } })

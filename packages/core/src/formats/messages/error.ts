@@ -1,9 +1,7 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { innerStatus, kindOfStatus } from '../shared/error-status.ts'
 
 /**
@@ -52,7 +50,7 @@ export const hasThread = ({ thread }: JsonObject): boolean => thread !== undefin
 /** Returns the error for a request with `thread`. On its code, Anthropic's SDK sends the whole conversation instead. */
 export function threadRefused(): GatewayError {
   const message =
-    'thread: the model has no upstream that keeps threads. Send the whole conversation in `messages`, without `thread`.'
+    'thread: the model has no upstream that stores threads. Send the whole conversation in `messages`, without `thread`.'
   const code = 'thread_unsupported_request'
   return new GatewayError('invalid_request', message, {
     param: 'thread',

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 
 export const sse = (data: JsonObject): SseEvent => ({ event: String(data.type), data: JSON.stringify(data) })
 export const start = sse({

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, putBack, takeString, type Unread, unread } from '../shared/json-fields.ts'
@@ -131,7 +130,7 @@ function encodeSource(
     case 'url':
       return /^https?:/i.test(source.url)
         ? { type: 'url', url: source.url }
-        : `${kind === 'image' ? 'an image' : 'a document'} by the address '${source.url.slice(0, 40)}'`
+        : `${kind === 'image' ? 'an image' : 'a document'} by the URL '${source.url.slice(0, 40)}'`
     case 'file':
       return source.seal.issuer === 'messages'
         ? { type: 'file', file_id: source.seal.data }

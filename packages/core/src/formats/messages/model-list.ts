@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import { parseWholeNumber } from '../shared/json-text.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import { parseWholeNumber } from '../../base/json/parse.ts'
 
 /**
  * Encodes a model for Anthropic's list of models. An unknown release date is the epoch, which is Anthropic's own convention. Unknown
@@ -52,7 +52,7 @@ function indexOfModel(names: readonly string[], key: string, query: URLSearchPar
   const id = query.get(key)
   if (id === null) return undefined
   const index = names.indexOf(id)
-  if (index < 0) throw invalidParameter(key, `there is no model '${id.slice(0, 100)}' in this list`)
+  if (index < 0) throw invalidParameter(key, `this list does not contain the model '${id.slice(0, 100)}'`)
   return index
 }
 

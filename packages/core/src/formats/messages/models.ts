@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Reasoning } from '../ir.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
@@ -15,7 +14,7 @@ import {
 } from '../shared/schema-lowering.ts'
 import type { EffortWord } from './fields.ts'
 
-/** What a family of models accepts. Facts about models belong in this file only. */
+/** Features of a family of models. Facts about models belong in this file only. */
 export interface ModelTraits {
   /** Upper bound of `max_tokens`. Undefined if it is unknown. */
   readonly maxTokens?: number
@@ -23,17 +22,17 @@ export interface ModelTraits {
   readonly defaultTokens: number
   /** How thinking is requested: not at all, by a budget, by `adaptive`, or by either. */
   readonly thinking: 'none' | 'budget' | 'adaptive' | 'either'
-  /** Whether thinking can be disabled. */
+  /** True if thinking can be disabled. */
   readonly canDisable: boolean
   /** Accepted values of `output_config.effort`. */
   readonly efforts: readonly EffortWord[]
-  /** Whether the model accepts `output_config.format` and `strict` tools. */
+  /** True if the model accepts `output_config.format` and `strict` tools. */
   readonly structured: boolean
   /** Accepted sampling fields. `any`: temperature, top_p and top_k; `one`: temperature or top_p; `none`: only their default values. */
   readonly sampling: 'any' | 'one' | 'none'
-  /** Whether a tool call can be forced. */
+  /** True if a tool call can be forced. */
   readonly forcedTools: boolean
-  /** Whether `system` messages may follow other messages. */
+  /** True if `system` messages may follow other messages. */
   readonly systemTurns: boolean
 }
 
@@ -206,7 +205,7 @@ export const enforceTool = (
 /** Facts about the rest of the request on which thinking depends. */
 export interface ThinkingConditions {
   readonly maxTokens: number
-  /** Whether the request forces a tool call. */
+  /** True if the request forces a tool call. */
   readonly isToolForced: boolean
   /** The last response called tools, and its thinking is missing. */
   readonly lacksReasoning: boolean
@@ -325,7 +324,7 @@ function encodeDisplay(
 ): void {
   if (summary === undefined) return
   if (thinking === undefined || thinking.type === 'disabled') {
-    report.add(loss(at, 'thinking is off, so there is nothing to show', 'unsupported', 'note'))
+    report.add(loss(at, 'thinking is off, so there is no reasoning to show', 'unsupported', 'note'))
     return
   }
   if (summary === 'concise' || summary === 'detailed')

@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Report } from '../ir.ts'
 import { createReport } from '../loss-report.ts'

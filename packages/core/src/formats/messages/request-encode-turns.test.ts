@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Turn } from '../ir.ts'
-import { assistant, encode, system, text, told, turn, user } from './request.test-support.ts'
+import { assistant, encode, lossTexts, system, text, turn, user } from './request.test-support.ts'
 
 describe('conversations of other formats', () => {
   test.each<[string, Turn[], JsonObject, string[]]>([
@@ -146,7 +146,7 @@ describe('conversations of other formats', () => {
   ])('%s', (_, turns, wire, losses) => {
     const result = encode({ turns })
     expect({ system: result.out.system, messages: result.out.messages }).toEqual({ system: undefined, ...wire })
-    expect(told(result.losses)).toEqual(losses)
+    expect(lossTexts(result.losses)).toEqual(losses)
   })
 
   test('sends later system messages after a user message to models that accept them', () => {

@@ -1,5 +1,4 @@
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
   NativePart,
@@ -14,7 +13,6 @@ import type {
 } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
 import type { ToolIds } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { areToolReferences, loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
 import { cacheControl, reportCache } from './cache.ts'
@@ -94,7 +92,7 @@ function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
   return turn.parts.filter((part) => {
     const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
     if (!fits)
-      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt takes text only: ${part.type} is left out`))
+      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt accepts only text: ${part.type} is left out`))
     return fits
   })
 }
@@ -134,7 +132,9 @@ function encodeTurn(turn: Turn, traits: ModelTraits, context: BlockContext): Dra
   const system: Draft = { role: 'system', blocks, parts, extraFields, at }
   if (traits.systemTurns) return blocks.length === 0 && extraFields === undefined ? undefined : system
   for (const key of Object.keys(extraFields ?? {}))
-    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not accept here'))
+    context.report.add(
+      loss(pointer(at, key), 'it belongs to a system message, which the model does not accept in this place'),
+    )
   return blocks.length === 0 ? undefined : asMarkedUserText({ ...system, extraFields: undefined }, context)
 }
 

@@ -1,8 +1,7 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Output, Sampling, Tool } from '../ir.ts'
-import { createToolIds, shortenToolNames } from '../shared/names.ts'
+import { createToolIds, shortenToolNames, type ToolIds } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
 import { hasThread, threadRefused } from './error.ts'
@@ -25,7 +24,8 @@ type ReportLoss = (
 export function encodeRequest(requested: ModelRequest, context: EncodeContext): JsonObject {
   const isSameFormat = isWrittenIn(requested, fieldPointers)
   const traits = modelTraits(context.target)
-  const named = shortenToolNames(requested, toolNames, context.report)
+  const namesTools = usesTools(requested)
+  const named = namesTools ? shortenToolNames(requested, toolNames, context.report) : requested
   // Changes of settings that a client wrote in the messages format go to the upstream unchanged.
   const request =
     (isSameFormat && traits.systemTurns) || !hasChanges(named)
@@ -57,13 +57,13 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const listed = hasChanges(request) ? (tools?.list ?? []) : []
   const offered = new Set(listed.flatMap((tool) => (tool.type !== 'native' && isListed(tool) ? [tool.name] : [])))
   const encode = (tool: Tool): JsonObject[] => encodeTool(tool, traits, isSameFormat, context)
-  const ids = createToolIds(turns, callIds)
   const blocks: BlockContext = {
     report,
     newId,
     now,
     upstream: 'messages',
-    ids,
+    // Not a getter: an accessor defined per call costs a third of a small call.
+    ids: namesTools ? createToolIds(turns, callIds) : noToolIds,
     tools: { isSameFormat, offered, encode },
   }
   const conversation = encodeConversation(turns, traits, blocks)
@@ -87,6 +87,14 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
   return out
 }
+
+/** Ids of a request without tool calls. */
+const noToolIds: ToolIds = { ofCall: (id) => id, ofResult: (id) => id }
+
+/** Returns whether a request names tools. Many name none, and need no check of names. */
+const usesTools = ({ tools, turns }: ModelRequest): boolean =>
+  tools !== undefined ||
+  turns.some(({ parts }) => parts.some(({ type }) => type === 'tool-call' || type === 'tool-result'))
 
 /**
  * Returns `max_tokens`, which the format requires. A value that the client did not set is reported when a response ends at it
@@ -161,9 +169,9 @@ export function encodeRandomness(
   }
   const why =
     traits.sampling === 'none'
-      ? 'the model takes no such setting'
+      ? 'the model does not accept this setting'
       : isThinking
-        ? 'it does not go with thinking'
+        ? 'it cannot be combined with thinking'
         : undefined
   if (why !== undefined) {
     if (temperature !== undefined && temperature !== 1) {
@@ -205,7 +213,7 @@ function encodeOutput(
   if (format?.type === 'json') encodeFormat(format, out, request, traits, reportLoss)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
   if (other.length > 0) reportLoss('output.modalities', `the model responds in text, not in ${other.join(', ')}`)
-  if (audio !== undefined) reportLoss('output.audio', 'the model does not speak')
+  if (audio !== undefined) reportLoss('output.audio', 'the model has no audio output')
   if (logprobs !== undefined) reportLoss('output.logprobs', 'messages gives no log probabilities')
   if (verbosity !== undefined && verbosity !== 'medium') reportLoss('output.verbosity', 'messages has no verbosity')
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { ModelRequest, Part } from '../ir.ts'
-import { encode, told, user } from './request.test-support.ts'
+import { encode, lossTexts, user } from './request.test-support.ts'
 
 describe('request fields without a counterpart in messages', () => {
   const at = { 'sampling.seed': '/seed', 'sampling.choices': '/n' }
@@ -99,7 +99,7 @@ describe('request fields without a counterpart in messages', () => {
   ])('encodes and reports %j', (request, wire, losses) => {
     const { out, losses: found } = encode(request)
     expect(out).toMatchObject(wire)
-    expect(told(found)).toEqual(losses)
+    expect(lossTexts(found)).toEqual(losses)
   })
 
   test('sends no temperature to newer models and no schema to older ones, unless quirks say otherwise', () => {
@@ -107,7 +107,7 @@ describe('request fields without a counterpart in messages', () => {
     expect(encode({ sampling }, 'claude-opus-4-7').out).not.toHaveProperty('temperature')
     expect(encode({ sampling }, 'claude-unheard-of').out.temperature).toBe(0.5)
     const output = { format: { type: 'json' as const, schema: {} } }
-    expect(told(encode({ output }, 'claude-3-haiku').losses)).toEqual(['/output/format unsupported warn'])
+    expect(lossTexts(encode({ output }, 'claude-3-haiku').losses)).toEqual(['/output/format unsupported warn'])
     expect(encode({ sampling: {} }, 'x', { defaultMaxTokens: 77 }).out.max_tokens).toBe(77)
   })
 })
@@ -175,6 +175,6 @@ describe('media of other formats', () => {
     const { out, losses: found } = encode({ turns: [user('a', part)] })
     const content = (out.messages as JsonObject[])[0]?.content
     expect(content).toEqual(block === undefined ? 'a' : [{ type: 'text', text: 'a' }, block])
-    expect(told(found)).toEqual(losses)
+    expect(lossTexts(found)).toEqual(losses)
   })
 })

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Loss, ModelRequest, Part, Turn } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, target } from './recorded.test-support.ts'
@@ -24,7 +24,7 @@ export function encode(
   return { out, losses: context.report.losses }
 }
 /** Formats losses as lines of path, kind and severity. */
-export const told = (losses: readonly Loss[]): string[] =>
+export const lossTexts = (losses: readonly Loss[]): string[] =>
   losses.map(({ path, kind, severity }) => `${path} ${kind} ${severity}`)
 
 export const text = (value: string, at?: string): Part => ({

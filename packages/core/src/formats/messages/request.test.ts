@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, target } from './recorded.test-support.ts'
 import { decode } from './request.test-support.ts'

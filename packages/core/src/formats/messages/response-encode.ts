@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
 import type {
   Choice,
@@ -58,7 +58,7 @@ const noChoice: Choice = { parts: [], finish: { reason: 'other' } }
 /** Throws GatewayError for a response that ended in an error, and for an empty one that ended for an unknown reason. */
 export function checkFinish({ reason, raw, explanation }: Choice['finish'], hasParts: boolean): void {
   if (reason === 'error' || (reason === 'other' && !hasParts && raw?.format !== 'messages'))
-    throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
+    throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its response with an error.')
 }
 
 /**

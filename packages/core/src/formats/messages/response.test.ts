@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { Choice, Finish, ModelResponse, Part, Usage } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor } from './recorded.test-support.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import { hasSealPrefix } from '../../lanes/generation.ts'
 import type { Delta, ModelEvent, Part, Sealed } from '../ir.ts'
-import { hasSealPrefix } from '../shared/seals.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 import { decode, encode, user } from './request.test-support.ts'
@@ -20,7 +20,7 @@ const shown = (parts: Part[]): JsonObject[] =>
 function streamed(parts: Part[]): JsonObject[] {
   const events: ModelEvent[] = [{ type: 'response-start', id: 'm', model: 'm', created: 0 }]
   for (const [part, whole] of parts.entries()) {
-    const { value, deltas } = taken(whole)
+    const { value, deltas } = roundTrip(whole)
     events.push({ type: 'part-start', choice: 0, part, value })
     for (const delta of deltas) events.push({ type: 'part-delta', choice: 0, part, delta })
     events.push({ type: 'part-end', choice: 0, part })
@@ -39,7 +39,7 @@ function streamed(parts: Part[]): JsonObject[] {
   }
   return blocks
 }
-function taken(part: Part): { value: Part; deltas: Delta[] } {
+function roundTrip(part: Part): { value: Part; deltas: Delta[] } {
   if (part.type !== 'reasoning') return { value: part, deltas: [] }
   const { seal, ...rest } = part
   const deltas: Delta[] = seal === undefined ? [] : [{ type: 'seal', seal }]

@@ -1,7 +1,7 @@
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
+import { parseInnerJson, parseObjectExact } from '../../base/json/parse.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
 import type { Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
 import {
@@ -15,8 +15,6 @@ import {
   type Unread,
   unread,
 } from '../shared/json-fields.ts'
-import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, reportUnknown, shapesOf } from '../shared/report.ts'
 import { checksField } from '../shared/response-losses.ts'
 import { createPartWriter, type PartWriter } from '../shared/stream-parts.ts'
@@ -81,7 +79,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       created: 0,
     }
     if (Array.isArray(message.content) && message.content.length > 0)
-      context.report.add(loss('/content', 'content in message_start is left out: it comes in separate blocks'))
+      context.report.add(loss('/content', 'content in message_start is left out: it is sent in separate blocks'))
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
@@ -301,7 +299,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
 function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
   const type = toText(delta.type)
-  context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
+  context.report.add(loss(at, `unknown stream delta of the type '${type}'`, 'unknown', 'note'))
 }
 
 function openText(part: Part & { type: 'text' }, writer: PartWriter, context: ExchangeContext): BlockDecoder {

@@ -1,11 +1,8 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type JsonObject, quoteText, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part, Sealed } from '../ir.ts'
 import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
-import { quoteText } from '../shared/json-text.ts'
 import { loss } from '../shared/report.ts'
 import { writeSeal } from '../shared/seals.ts'
 import { joinText } from '../shared/stream-parts.ts'
@@ -121,7 +118,7 @@ export function openPart(part: Part, writer: BlockWriter, context: ExchangeConte
 }
 
 function reportDelta(delta: Delta, part: Part, context: ExchangeContext): void {
-  context.report.add(loss(part.at ?? '', `${delta.type} in a ${part.type} part has no form in messages`))
+  context.report.add(loss(part.at ?? '', `${delta.type} in a ${part.type} part has no counterpart in messages`))
 }
 
 /** Returns the text of a delta and reports its log probabilities, which messages does not have. */

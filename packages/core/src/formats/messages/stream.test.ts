@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ErrorInfo } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ModelEvent, ModelRequest, Part, Usage } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { block, ending, ping, sse, start } from './events.test-support.ts'
@@ -17,9 +17,9 @@ const partsOf = (out: readonly ModelEvent[]): Part[] => foldEvents(out).choices[
 
 describe('decoding of streams', () => {
   test('ignores an event without data, unless its name is error', () => {
-    const said = block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'a' })
+    const textBlock = block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'a' })
     const types = (event: SseEvent) =>
-      decode([start, event, ...said, ...ending('end_turn')]).out.map(({ type }) => type)
+      decode([start, event, ...textBlock, ...ending('end_turn')]).out.map(({ type }) => type)
     expect(types({ event: 'ping', data: '' }).at(-1)).toBe('response-end')
     expect(types({ event: 'error', data: '' }).at(-1)).toBe('error')
   })
@@ -96,10 +96,10 @@ describe('decoding of streams', () => {
 
   test('merges the usage of the start and the end: the last number wins, and a missing one is kept', () => {
     const { out } = decode([start, ...ending('end_turn')])
-    const told = out.flatMap((event) =>
+    const reported = out.flatMap((event) =>
       event.type === 'usage' ? [[event.usage.input.total, event.usage.output.total]] : [],
     )
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [9, 1],
       [9, 5],
     ])
@@ -254,7 +254,7 @@ describe('encoding of streams', () => {
       (sent[0]?.body.message as JsonObject | undefined)?.usage,
       sent.at(-2)?.body.usage,
     ]
-    const late = encode([
+    const delayed = encode([
       begin,
       open(0, { type: 'text', text: 'Hi' }),
       shut(0),
@@ -262,7 +262,7 @@ describe('encoding of streams', () => {
       { type: 'usage', usage: counted },
       { type: 'response-end' },
     ])
-    expect(usageOf(late.sent)).toEqual([none, known])
+    expect(usageOf(delayed.sent)).toEqual([none, known])
     const early = encode([begin, { type: 'usage', usage: counted }, done, { type: 'response-end' }])
     expect(usageOf(early.sent)).toEqual([known, known])
     expect(usageOf(encode([begin, done, { type: 'response-end' }]).sent)).toEqual([none, none])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { block, ending, ping, start } from './events.test-support.ts'
 import { messagesCodec } from './index.ts'
 import { target } from './recorded.test-support.ts'
@@ -26,10 +26,10 @@ describe('tap of streams', () => {
     expect(tap([start, { data }])).toMatchObject({ ended: false, error: { kind: 'overloaded' } })
   })
   test('withholds an error that clients would not recognise', () => {
-    const told = '{"type":"error","error":{"type":"overloaded_error","message":"x"}}'
+    const errorBody = '{"type":"error","error":{"type":"overloaded_error","message":"x"}}'
     const passes = (event: SseEvent): boolean => tap([start]).push(event)
-    expect(passes({ event: 'error', data: told })).toBe(true)
-    expect(passes({ data: told })).toBe(false)
+    expect(passes({ event: 'error', data: errorBody })).toBe(true)
+    expect(passes({ data: errorBody })).toBe(false)
     expect(passes({ event: 'error', data: '{"error":{"message":"x"}}' })).toBe(false)
   })
   test('keeps the end of the stream if further events come under its name', () => {
@@ -38,13 +38,13 @@ describe('tap of streams', () => {
     expect(tap([start, ...ending('end_turn'), other]).ended).toBe(true)
   })
   test('works without event names', () => {
-    const said = {
+    const message = {
       index: 0,
       delta: { type: 'text_delta', text: '{"type":"message_stop"}' },
       type: 'content_block_delta',
     }
     const bare = (event: unknown): SseEvent => ({ data: JSON.stringify(event) })
-    const tapped = tap([bare(JSON.parse(start.data)), bare(said)])
+    const tapped = tap([bare(JSON.parse(start.data)), bare(message)])
     expect(tapped).toMatchObject({ started: true, ended: false })
     tapped.push({ data: '{"type": "message_stop"}' })
     expect(tapped.ended).toBe(true)

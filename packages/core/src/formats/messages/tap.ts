@@ -1,10 +1,9 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import { parseObject } from '../../base/json/parse.ts'
+import { checkJsonEnds, parseEventObject, type SseEvent } from '../../http/sse/sse.ts'
 import type { MutableTap, ResponseTap, StreamTap } from '../codec.ts'
 import { type Received, receivedReferences } from '../references/places.ts'
-import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-text.ts'
 import { decodeError, errorEvent } from './error.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
 

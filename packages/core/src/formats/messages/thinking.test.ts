@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Loss, ModelRequest, Reasoning } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, target } from './recorded.test-support.ts'

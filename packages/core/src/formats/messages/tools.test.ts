@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { ModelRequest, Part, Tool } from '../ir.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor } from './recorded.test-support.ts'
-import { assistant, encode, told, user } from './request.test-support.ts'
+import { assistant, encode, lossTexts, user } from './request.test-support.ts'
 
 describe('tools of other formats', () => {
   const list: Tool[] = [
@@ -27,7 +27,7 @@ describe('tools of other formats', () => {
         },
       },
     ])
-    expect(told(losses)).toEqual([' approximated warn'])
+    expect(lossTexts(losses)).toEqual([' approximated warn'])
     const call = { type: 'tool_use', id: 't', name: 'c', input: { input: 'x' } }
     const request: ModelRequest = { model: 'm', turns: [], stream: false, tools: { list } }
     const answer = messagesCodec.decodeResponse(
@@ -58,15 +58,15 @@ describe('tools of other formats', () => {
     const { out, losses: found } = encode({ tools })
     expect(out.tool_choice).toEqual(choice)
     expect(((out.tools ?? []) as JsonObject[]).map(({ name }) => name)).toEqual(names)
-    expect(told(found).filter((line) => line !== ' approximated warn')).toEqual(losses)
+    expect(lossTexts(found).filter((line) => line !== ' approximated warn')).toEqual(losses)
   })
 
   test('rewrites a name that Anthropic rejects, and reports a fatal loss for a missing name', () => {
     const named = encode({ tools: { list: [{ type: 'function', name: 'a.b', at: '/tools/0' }] } })
     expect(named.out.tools).toMatchObject([{ name: expect.stringMatching(/^a_b_[0-9a-f]{8}$/) }])
-    expect(told(named.losses)).toEqual(['/tools/0 approximated note'])
+    expect(lossTexts(named.losses)).toEqual(['/tools/0 approximated note'])
     const nameless = encode({ tools: { list: [{ type: 'function', name: '', at: '/tools/0' }] } })
-    expect(told(nameless.losses)).toEqual(['/tools/0 unsupported fatal'])
+    expect(lossTexts(nameless.losses)).toEqual(['/tools/0 unsupported fatal'])
   })
 
   test('rewrites ids that Anthropic rejects, the same in call and result', () => {

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import type { BillableUnits, Usage } from '../ir.ts'
 import { setOwn } from '../shared/json-fields.ts'
 

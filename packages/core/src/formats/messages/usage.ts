@@ -1,9 +1,7 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../capabilities.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
+import type { UsageFields } from '../capabilities.ts'
 import type { Nothing, Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
-import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** Encodes usage. Clients require every count except the details; Claude Code decides by them when to compact. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
@@ -56,7 +54,7 @@ export function reportTier(tier: string | undefined, usage: Usage | undefined, r
   report.add(loss('/serviceTier', `messages has no service tier '${tier}'`, 'unsupported', 'note'))
 }
 
-const usageFields = {
+export const usageFields = {
   input_tokens: 'shown',
   output_tokens: 'shown',
   cache_read_input_tokens: 'usage.cacheRead',
@@ -67,11 +65,6 @@ const usageFields = {
   },
   output_tokens_details: { thinking_tokens: 'usage.reasoning' },
   service_tier: 'shown',
+  // Most responses state that their location is not available.
+  inference_geo: { uncounted: 'not_available' },
 } as const satisfies UsageFields
-
-/** Most responses state that their location is not available. */
-const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'shown' } as const satisfies UsageFields
-
-/** Lists pointers to counts in the usage that the client is not shown. */
-export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
-  findUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)

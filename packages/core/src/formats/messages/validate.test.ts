@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import { messagesCodec } from './index.ts'
 
 const good: JsonObject = { model: 'claude', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] }

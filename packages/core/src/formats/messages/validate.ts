@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { acceptorOf, acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
 import {
   arrayOf,
+  bodyCheck,
   type Complaint,
   dotted,
   type Issue,
@@ -143,7 +143,7 @@ const passThroughSchema = withAcceptor(
 export const countPassThroughSchema = passThroughFields.omit({ max_tokens: true })
 
 /** Validates any request of a client. See `Codec.checkRequest`. */
-export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, describeIssue)
+export const checkRequest = bodyCheck(passThroughSchema, describeIssue)
 
 /** Validates a request that will be translated. See `Codec.validateRequest`. */
 export const validateRequest = (body: Json): JsonObject => validateAs(requestSchema, body)

@@ -1,6 +1,6 @@
 import { lazy } from '../../base/async.ts'
 import type { Allowance, QuotaState } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { TargetTraits, WireCodec, WireEdit } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { resetIn } from '../shared/rate-limit-headers.ts'

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import {
   type ReferenceKind,
   type ReferencePlace,
@@ -13,7 +12,7 @@ import {
 export interface Reference {
   readonly kind: ReferenceKind
   readonly id: string
-  /** Where it stands: `messages[2].content[0].source.file_id`. */
+  /** Its position: `messages[2].content[0].source.file_id`. */
   readonly at: string
   readonly place: ReferencePlace
 }
@@ -226,7 +225,7 @@ const wrongCase = (key: string, name: string): GatewayError =>
   new GatewayError('invalid_request', `${key}: unknown member. Did you mean '${name}'?`, { param: key })
 
 const givenTwice = (name: string): GatewayError =>
-  new GatewayError('invalid_request', `${name}: it is given more than once.`, { param: name })
+  new GatewayError('invalid_request', `${name}: duplicate member. Send it once.`, { param: name })
 
 /**
  * Checks the names of top-level members that can hold references. Needed even if the value holds none: of duplicate members a parsed
@@ -272,8 +271,8 @@ export const unknownReferenceError = (
   const found = what === '' ? `${at}: ${nouns[kind]} with id '${id.slice(0, 100)}' not found.` : what
   return new GatewayError(
     'invalid_request',
-    `${found} This gateway accepts only references to what it knows as the caller's own${
-      keeps ? '' : ', and it keeps no record for this caller'
+    `${found} This gateway accepts only references to objects that it knows as the caller's own${
+      keeps ? '' : ', and it stores no references of this caller'
     }. Its operator can ${keeps ? '' : "set 'responses.store', or "}set 'references.${kind}' to 'pass', or to a list of ids that every caller may use.`,
     { param: at, ...(code === undefined ? {} : { code }) },
   )

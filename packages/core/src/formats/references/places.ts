@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
 
 /** Kinds of stored state that a request can refer to; the names of the setting `references`. */
@@ -52,8 +52,8 @@ export function isStoredUri(uri: string): boolean {
 const withStoredUri = (paths: readonly string[]): ReferencePlace[] =>
   paths.map((path): ReferencePlace => ({ kind: 'files', path, isReference: isStoredUri }))
 
-/** Anthropic's own skills are public. */
-const isOwnSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'
+/** Returns whether a skill belongs to an account. The type `anthropic` marks Anthropic's public skills; custom ones have another type. */
+const isCustomSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'
 
 /** Items whose content the provider may store, and the member that holds inline content. */
 const contentOf: Readonly<Record<string, string>> = {
@@ -155,7 +155,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
   messages: [
     { kind: 'responses', path: 'thread.previous_message_id', code: 'thread_not_found' },
     ...of('containers', 'container', 'container.id'),
-    { kind: 'files', path: 'container.skills[].skill_id', isReference: isOwnSkill },
+    { kind: 'files', path: 'container.skills[].skill_id', isReference: isCustomSkill },
     ...messagesBlock('messages[].content[]'),
     ...messagesBlock('messages[].content[].content[]'),
   ],

@@ -10,7 +10,7 @@ import { encodeResponse } from './response-encode.ts'
 import { acceptedChanges } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { unshownUsage } from './usage.ts'
+import { usageFields } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { responsesWire } from './wire.ts'
 
@@ -32,7 +32,7 @@ export const responsesCodec: Codec = {
   fieldPointers,
   sealsInCallIds: true,
   responsePointers,
-  unshownUsage,
+  usageFields,
   efforts,
   capabilities,
   defaults,

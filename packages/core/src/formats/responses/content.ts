@@ -1,10 +1,7 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Nothing, Part, TextPart } from '../ir.ts'
 import { drop, leftover, takeArray, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
 
@@ -60,7 +57,7 @@ export const logprobsShape = shapeOf({ content: true, refusal: true })
 export function reportCache(part: Part, context: CodecContext): void {
   if (part.cache !== undefined)
     context.report.add(
-      loss(pointer(part.at ?? '', 'cache_control'), 'the cache hint has no form in responses', 'unsupported', 'note'),
+      loss(pointer(part.at ?? '', 'cache_control'), 'responses has no cache hints', 'unsupported', 'note'),
     )
 }
 
@@ -75,12 +72,12 @@ export function encodeInputPart(
     const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
     rest satisfies Nothing
     if (citations !== undefined && citations.length > 0)
-      context.report.add(loss(pointer(at, 'citations'), 'input text carries no citations', 'unsupported', 'note'))
+      context.report.add(loss(pointer(at, 'citations'), 'input text has no citations', 'unsupported', 'note'))
     return { ...ownExtra(extra, 'responses', at, context.report), type: 'input_text', text }
   }
   if (part.type === 'media') return encodeMedia(part, within, context)
   if (part.type === 'native' && part.format === 'responses') return part.value
-  return omitPart(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
+  return omitPart(part, within === 'message' ? 'not allowed in a message' : 'not allowed in a tool result', context)
 }
 
 /** Reports a part that is omitted. */

@@ -1,6 +1,6 @@
 import type { CountCodec } from '../codec.ts'
 import { pick, tokensIn } from '../shared/json-fields.ts'
-import { validateBody } from '../shared/validate.ts'
+import { bodyCheck } from '../shared/validate.ts'
 import { checkRequest, complain, requestSchema } from './validate.ts'
 
 /** The fields that the endpoint accepts. */
@@ -22,7 +22,7 @@ const acceptedFields = [
 /** Token counts: `POST /v1/responses/input_tokens`. Only the model is required, since it selects the upstream. */
 export const count: CountCodec = {
   checkRequest,
-  validateRequest: (body) => validateBody(requestSchema, body, complain),
+  validateRequest: bodyCheck(requestSchema, complain),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, acceptedFields),
   decode: ({ input_tokens }) => {

@@ -1,9 +1,7 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import {
   errorObject as chatObject,
   decodeError as decodeChatError,
@@ -88,5 +86,5 @@ export function errorEvents(error: ErrorInfo, response: JsonObject, number: numb
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
   status: errorKinds.upstream_truncated.status,
-  message: 'The upstream ended its stream before the answer was complete.',
+  message: 'The upstream closed the stream before the end of its response.',
 }

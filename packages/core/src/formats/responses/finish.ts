@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { Finish, Part } from '../ir.ts'
 
 /** The kinds of content in a response, on which its status depends. */

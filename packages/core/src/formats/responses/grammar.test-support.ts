@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 
 /** The open item or part and its place; only one is open at a time. */
 interface Open {

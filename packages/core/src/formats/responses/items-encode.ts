@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { MediaPart, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
@@ -81,5 +80,5 @@ function imageItem(part: MediaPart, context: ExchangeContext): JsonObject | unde
 export function otherItem(part: Part, context: ExchangeContext): JsonObject | undefined {
   if (part.type === 'media') return imageItem(part, context)
   if (part.type === 'native' && part.format === 'responses') return part.value
-  return omitPart(part, 'a response of this format cannot hold it', context)
+  return omitPart(part, 'it has no counterpart in responses', context)
 }

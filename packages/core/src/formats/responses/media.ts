@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import { audioFormat, audioMediaType, partName, sourceOfUrl } from '../chat/media.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
@@ -89,7 +88,7 @@ export function encodeMedia(
       const out: JsonObject = { ...own, type: 'input_image', ...detailed }
       if (source.type === 'file') return { ...out, file_id: source.seal.data }
       if (source.type === 'base64' && mediaType === undefined)
-        report.add(loss(at, 'the image came without its media type; image/png was assumed', 'approximated'))
+        report.add(loss(at, 'the image has no media type; image/png was assumed', 'approximated'))
       return { ...out, image_url: source.type === 'url' ? source.url : dataUrl(source.data, mediaType ?? 'image/png') }
     }
     case 'document': {
@@ -99,7 +98,9 @@ export function encodeMedia(
       if (name === undefined) {
         // Servers reject data without a name.
         out.filename = nameOf(mediaType)
-        report.add(loss(at, `a file needs a name: '${nameOf(mediaType)}' was made up`, 'approximated', 'note'))
+        report.add(
+          loss(at, `a file requires a name; Modelgate set it to '${nameOf(mediaType)}'`, 'approximated', 'note'),
+        )
       }
       return { ...out, file_data: mediaType === undefined ? source.data : dataUrl(source.data, mediaType) }
     }

@@ -1,5 +1,4 @@
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, put } from '../../base/json/json.ts'
 import { enforce } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Output } from '../ir.ts'

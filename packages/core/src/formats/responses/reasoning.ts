@@ -1,10 +1,8 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Part, ReasoningCheck, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { isCarriedSeal, sealForCarrier } from '../shared/call-seals.ts'
 import { drop, takeArray, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
 import { checkedPart, checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
@@ -12,14 +10,14 @@ import { meaningfulFields } from './content.ts'
 import { sealedReasoningKey } from './fields.ts'
 
 /**
- * Seals stand in `encrypted_content`, which clients return unchanged:
+ * Seals are stored in `encrypted_content`, which clients return unchanged:
  *
  *     seal of                         encrypted_content
  *     this format                     the data
  *     another issuer, reasoning       issuer and data
  *     another issuer, redacted        issuer, `@redacted:` and data
  *     another issuer, a tool call     issuer, call id and data, in an item without text
- *     nobody (reasoning of another    issuer `chat` and no data, so that no server of this
+ *     none (reasoning of another      issuer `chat` and no data, so that no server of this
  *       format without a seal)          format accepts the returned item as its own
  */
 

@@ -10,7 +10,7 @@ import { contextFor, eventsOf, isStream, parsed, present, readExchanges, run } f
 
 /** Recorded responses of other formats, encoded for a client of this one. */
 
-const said = ({ choices }: ModelResponse) => {
+const outputOf = ({ choices }: ModelResponse) => {
   const parts = choices[0]?.parts ?? []
   const texts = (type: Part['type']): string =>
     parts.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('')
@@ -53,10 +53,10 @@ describe.skipIf(!present).each([
       const wire = responsesCodec.encodeResponse(answer, contextFor())
       const again = responsesCodec.decodeResponse(structuredClone(wire), contextFor({}, false))
       const { explanation } = answer.choices[0]?.finish ?? {}
-      const expected = said(answer)
-      if (expected.refusal === '' && explanation !== undefined) expected.refusal = said(again).refusal
+      const expected = outputOf(answer)
+      if (expected.refusal === '' && explanation !== undefined) expected.refusal = outputOf(again).refusal
       // Reasoning with nothing but a seal returns in an item of its own.
-      expect(said(responsesReturned(again)), path).toEqual(expected)
+      expect(outputOf(responsesReturned(again)), path).toEqual(expected)
       count++
     }
     expect(count).toBeGreaterThan(wholes)
@@ -74,9 +74,9 @@ describe.skipIf(!present).each([
       const folded = foldEvents(events.filter((event) => !('choice' in event) || event.choice === 0))
       if (events.at(-1)?.type !== 'response-end' || !isEncodable(folded)) continue
       const again = foldEvents(run(responsesCodec.decodeStream(contextFor({}, false)), sent))
-      const expected = said(folded)
-      if (expected.refusal === '' && folded.choices[0]?.finish.explanation) expected.refusal = said(again).refusal
-      expect(said(responsesReturned(again)), path).toEqual(expected)
+      const expected = outputOf(folded)
+      if (expected.refusal === '' && folded.choices[0]?.finish.explanation) expected.refusal = outputOf(again).refusal
+      expect(outputOf(responsesReturned(again)), path).toEqual(expected)
       expect(again.usage?.input.total, path).toBe(folded.usage?.input.total ?? 0)
       count++
     }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json } from '../../base/json/types.ts'
+import { isObject, type Json } from '../../base/json/json.ts'
 import { responsesCodec } from './codec.ts'
 import { contextFor, normalised, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ModelEvent, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { responsesCodec } from './codec.ts'
@@ -16,7 +15,7 @@ const envelopeKeys =
   )
 
 /** The content of a response. */
-const said = ({ choices }: ModelResponse) =>
+const outputOf = ({ choices }: ModelResponse) =>
   choices.map(({ parts }) => ({
     text: textOf(parts, 'text'),
     reasoning: textOf(parts, 'reasoning'),
@@ -88,7 +87,7 @@ describe.skipIf(!present)('recorded responses', () => {
       const first = responsesCodec.decodeResponse(structuredClone(body), contextFor({}, false))
       const wire = responsesCodec.encodeResponse(first, contextFor({}, false))
       const second = responsesCodec.decodeResponse(structuredClone(wire), contextFor({}, false))
-      expect(said(second), path).toEqual(said(first))
+      expect(outputOf(second), path).toEqual(outputOf(first))
       expect(second.usage?.input, path).toEqual(first.usage?.input ?? expect.anything())
       expect(Object.keys(wire), path).toEqual(expect.arrayContaining(envelopeKeys))
     }
@@ -136,7 +135,7 @@ describe.skipIf(!present)('recorded responses streams', () => {
   test.each([true, false])('fold to the response of their last event (own client: %s)', (own) => {
     for (const { path, events, final, odd } of whole) {
       const folded = foldEvents(decode(events, own))
-      const told = responsesCodec.decodeResponse(structuredClone(final) as Json, contextFor({}, own))
+      const decoded = responsesCodec.decodeResponse(structuredClone(final) as Json, contextFor({}, own))
       const inOrder = (parts: readonly Part[] = []) => {
         const list = parts.map(unsealed)
         if (!odd) return list
@@ -144,9 +143,9 @@ describe.skipIf(!present)('recorded responses streams', () => {
           .map(({ extra: _, ...part }) => part)
           .sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)))
       }
-      expect(inOrder(folded.choices[0]?.parts), path).toEqual(inOrder(told.choices[0]?.parts))
-      expect(folded.choices[0]?.finish, path).toEqual(told.choices[0]?.finish)
-      expect(folded.usage, path).toEqual(told.usage)
+      expect(inOrder(folded.choices[0]?.parts), path).toEqual(inOrder(decoded.choices[0]?.parts))
+      expect(folded.choices[0]?.finish, path).toEqual(decoded.choices[0]?.finish)
+      expect(folded.usage, path).toEqual(decoded.usage)
     }
   })
 
@@ -156,7 +155,7 @@ describe.skipIf(!present)('recorded responses streams', () => {
       const sent = run(responsesCodec.encodeStream(contextFor({ stream: true }, own)), out)
       checkGrammar(sent, path)
       const again = foldEvents(decode(sent, own))
-      expect(said(again), path).toEqual(said(foldEvents(out)))
+      expect(outputOf(again), path).toEqual(outputOf(foldEvents(out)))
       expect(again.choices[0]?.finish.reason, path).toBe(foldEvents(out).choices[0]?.finish.reason)
       expect(again.usage?.output, path).toEqual(foldEvents(out).usage?.output ?? expect.anything())
     }

@@ -1,10 +1,8 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, Tool, ToolResultPart, Turn } from '../ir.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
 import { append, drop, takeString, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import { describeFoundTools } from '../shared/tools.ts'
 import { decodeContent, isMessagePart, isSameMessage } from './content.ts'
@@ -130,7 +128,7 @@ function decodeResult(
   }
   drop(fields, 'output')
   if (part.callId === '')
-    scope.context.report.add(loss(pointer(at, 'call_id'), 'the result names no call', 'approximated', 'note'))
+    scope.context.report.add(loss(pointer(at, 'call_id'), 'the result has no call id', 'approximated', 'note'))
   // The type of a result follows from its call. Only a result without a call keeps its type.
   const stray = type === 'custom_tool_call_output' && !customCalls.has(part.callId)
   const rest = stray ? { ...otherItemFields(fields, scope), type } : otherItemFields(fields, scope)
@@ -212,7 +210,7 @@ const fields: Readonly<Record<string, string>> = {
 /** Item types that need such state. */
 const items: Readonly<Record<string, string>> = {
   item_reference: 'the item is stored at another provider; send the item itself',
-  compaction: 'the compacted part of the conversation can be read by its issuer only',
+  compaction: 'the compacted part of the conversation can be read only by its issuer',
   compaction_trigger: 'only a provider of this format can compact the conversation',
 }
 

@@ -1,5 +1,5 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, pointer, put } from '../../base/json/json.ts'
+import { parseInnerObject } from '../../base/json/parse.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type {
   ModelRequest,
@@ -12,8 +12,6 @@ import type {
   Turn,
 } from '../ir.ts'
 import { append, toText } from '../shared/json-fields.ts'
-import { parseInnerObject } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import {
   collapseContent,
@@ -48,7 +46,7 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
   return turns.flatMap((turn) => {
     if (turn.cache !== undefined)
       context.report.add(
-        loss(pointer(turn.at ?? '', 'cache_control'), 'a cache hint has no form in responses', 'unsupported', 'note'),
+        loss(pointer(turn.at ?? '', 'cache_control'), 'responses has no cache hints', 'unsupported', 'note'),
       )
     if (turn.name !== undefined)
       context.report.add(loss(pointer(turn.at ?? '', 'name'), 'messages have no name in responses'))
@@ -89,7 +87,7 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
     context.report.add(loss(at, 'no part of this message can be sent', 'unsupported', 'fatal'))
   else if (own !== undefined)
     for (const key of Object.keys(own))
-      context.report.add(loss(pointer(at, key), 'no message is sent that could hold it'))
+      context.report.add(loss(pointer(at, key), 'the message that contained it is not sent'))
   return items
 }
 
@@ -153,7 +151,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   if (parts.length === 0) items.push({ ...own, type: 'message', role: 'assistant', content: '' })
   else if (own !== undefined)
     for (const key of Object.keys(own))
-      context.report.add(loss(pointer(at, key), 'no message is sent that could hold it'))
+      context.report.add(loss(pointer(at, key), 'the message that contained it is not sent'))
   return items
 }
 
@@ -185,7 +183,7 @@ function encodeReasoningGroup(group: readonly ReasoningPart[], context: EncodeCo
     const what =
       seal === undefined ? 'reasoning of another provider' : redacted ? 'redacted reasoning' : 'signed reasoning'
     if (seal !== undefined || text !== '')
-      context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
+      context.report.add(loss(at, `${what} can be read only by its issuer and was withheld`, 'unsupported', 'note'))
   }
   return []
 }
@@ -203,7 +201,7 @@ function encodeOtherPart(part: Part, scope: Scope): JsonObject | undefined {
     const { extra, at = '', source } = part
     return { ...ownExtra(extra, 'responses', at, context.report), type: 'image_generation_call', result: source.data }
   }
-  return omitPart(part, 'an assistant turn of responses cannot hold it', context)
+  return omitPart(part, 'not allowed in an assistant message', context)
 }
 
 function encodeCall(part: ToolCallPart, { context, tools }: Scope): JsonObject {
@@ -213,7 +211,7 @@ function encodeCall(part: ToolCallPart, { context, tools }: Scope): JsonObject {
   if (isObject(native)) return native
   if (seal !== undefined)
     context.report.add(
-      loss(at, 'the signature of a tool call can be read by its issuer only and was withheld', 'unsupported', 'note'),
+      loss(at, 'the signature of a tool call can be read only by its issuer and was withheld', 'unsupported', 'note'),
     )
   const search = nativeToolOf(name, tools)
   if (search !== undefined) return toolSearchCall(id, input)

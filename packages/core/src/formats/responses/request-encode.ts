@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Turn } from '../ir.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { shortenToolNames } from '../shared/names.ts'
@@ -176,7 +175,7 @@ function writeReasoning(reasoning: Reasoning, out: JsonObject, request: ModelReq
   if (adaptive && requested === undefined)
     reportFieldLoss(
       'reasoning.adaptive',
-      'how much to reason is left to the model, as it is by default',
+      'not sent: the model decides how much it reasons, which is the default',
       'approximated',
       'note',
       request,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { ModelRequest, Part } from '../ir.ts'
 import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'

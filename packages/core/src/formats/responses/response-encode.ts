@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Finish, ModelRequest, ModelResponse, Nothing, Part, ReasoningPart } from '../ir.ts'
 import { createReport } from '../loss-report.ts'

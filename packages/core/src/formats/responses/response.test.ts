@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Finish, ModelResponse, Part } from '../ir.ts'
 import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'
@@ -325,11 +325,11 @@ describe('errors', () => {
     ['authentication', 401, { type: 'invalid_request_error', code: 'invalid_api_key' }],
     ['overloaded', 503, { type: 'server_error', code: 'server_is_overloaded' }],
   ])('encode %s with the status %i', (kind, status, expected) => {
-    const { status: told, body } = responsesCodec.encodeError(
+    const { status: encodedStatus, body } = responsesCodec.encodeError(
       { kind, status: status === 503 ? 529 : status, message: 'm' },
       'req',
     )
-    expect(told).toBe(status)
+    expect(encodedStatus).toBe(status)
     expect(body).toEqual({ error: { message: 'm', param: null, ...expected } })
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import type { ModelRequest, Part } from '../ir.ts'
@@ -197,8 +197,8 @@ describe('namespaces and tool search', () => {
     })
     expect(names).toEqual(['exec', 'mcp__demo__echo', 'mcp__demo__draw', 'apply_patch', 'tool_search'])
     expect(JSON.stringify(out.tool_choice)).toContain('"mcp__demo__echo"')
-    const told = context.report.losses.map(({ path }) => path)
-    expect(told).toEqual(expect.arrayContaining(['/tools/4', '/tools/3']))
+    const paths = context.report.losses.map(({ path }) => path)
+    expect(paths).toEqual(expect.arrayContaining(['/tools/4', '/tools/3']))
   })
 
   test.each(['whole', 'streamed'])('are restored in calls (%s response)', (form) => {

@@ -1,9 +1,7 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { AcceptedChanges, CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Output, SettingsChange, Tool, Turn } from '../ir.ts'
 import { drop, take, type Unread, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { meaningfulFields } from './content.ts'
 import { isEffort, isResponsesClient } from './fields.ts'
@@ -81,9 +79,7 @@ export function encodeChanges(
     const { effort, format, addedTools, removedTools: _removed, at = '', cache, extra, ...rest } = change
     rest satisfies Nothing
     if (cache !== undefined)
-      context.report.add(
-        loss(pointer(at, 'cache_control'), 'a cache hint has no form in responses', 'unsupported', 'note'),
-      )
+      context.report.add(loss(pointer(at, 'cache_control'), 'responses has no cache hints', 'unsupported', 'note'))
     const own = ownExtra(extra, 'responses', at, context.report)
     if (addedTools !== undefined) {
       const tools = encodeTools(addedTools, isResponsesClient(request), context)

@@ -1,7 +1,6 @@
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { Report } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, type Members, objectsIn, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
 
 /**
@@ -110,12 +109,14 @@ export function reportPart(part: JsonObject, at: string, report: Report): boolea
   return true
 }
 
-/** Reports items that stand in the first response and that no later event repeats. */
+/** Reports items in the `output` of the first event that no later event repeats. */
 export function reportEarlyItems(output: Json | undefined, report: Report): void {
   if (!Array.isArray(output)) return
   for (const [index, entry] of objectsIn(output, '/output', report).entries())
     if (!isStreamedItem(toText(entry.type)))
-      report.add(loss(pointer('/output', index), `an item of the type '${toText(entry.type)}' came before its events`))
+      report.add(
+        loss(pointer('/output', index), `an item of the type '${toText(entry.type)}' arrived before its events`),
+      )
 }
 
 /** Returns the objects of a content list, and reports other entries. */

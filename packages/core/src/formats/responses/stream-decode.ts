@@ -1,13 +1,11 @@
 import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { parseExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
+import { parseExact } from '../../base/json/parse.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelEvent } from '../ir.ts'
 import { drop, unread } from '../shared/json-fields.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, objectsIn, reportField } from '../shared/report.ts'
 import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { decodeError } from './error.ts'
@@ -233,7 +231,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     },
     end() {
       if (over) return []
-      failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
+      failWith('upstream_truncated', 'The upstream closed the stream before the end of its response.')
       return drain()
     },
   }

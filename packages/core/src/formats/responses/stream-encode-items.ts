@@ -1,11 +1,8 @@
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, quoteText, stringifyExact } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { callSealFields } from '../shared/call-seals.ts'
 import { append } from '../shared/json-fields.ts'
-import { quoteText } from '../shared/json-text.ts'
 import { reportLogprobs } from '../shared/response-losses.ts'
 import { GrowingText, joinText } from '../shared/stream-parts.ts'
 import { encodeCitation, isSameMessage, logprobsShape } from './content.ts'
@@ -159,7 +156,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   let value: ReasoningPart = first
   let text = new GrowingText()
   let head = ''
-  /** Whether the entry has started. Reasoning without text has no entry, only a seal. */
+  /** True if the entry has started. Reasoning without text has no entry, only a seal. */
   let hasStarted = false
   let open = false
   const count = { summary: 0, content: 0 }

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part } from '../ir.ts'
 import { reportLostSeal } from '../shared/call-seals.ts'
@@ -40,7 +39,7 @@ export interface Output {
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const flags = noContent()
   const reasoningExpected = expectsReasoning(context.request)
-  /** Whether the output holds media: a model can edit an image only if its seal returns. */
+  /** True if the output holds media: a model can edit an image only if its seal returns. */
   let hasMedia = false
   const { maxEventChars = Number.POSITIVE_INFINITY } = context
   let retained = 0

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ErrorInfo } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { codecs } from '../codecs.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
@@ -348,8 +348,8 @@ describe('the tap of a stream', () => {
     const deep = { ...response, metadata: 0 }
     const text = JSON.stringify({ type: 'response.created', response: deep })
     const data = text.replace('"metadata":0', `"metadata":${'['.repeat(9000)}${']'.repeat(9000)}`)
-    const told = tapped([{ event: 'response.created', data }, delta]).fail(info)
-    expect(told.map(({ event }) => event)).toEqual(['error', 'response.failed'])
+    const failure = tapped([{ event: 'response.created', data }, delta]).fail(info)
+    expect(failure.map(({ event }) => event)).toEqual(['error', 'response.failed'])
   })
 
   test('reads the type in the data if events have no names', () => {
@@ -386,11 +386,11 @@ describe('the tap of a stream', () => {
 })
 
 test('reports the service tier of the last event, not the requested one', () => {
-  const told = (tier: string, status: string): JsonObject => ({ ...response, service_tier: tier, status })
+  const responseWith = (tier: string, status: string): JsonObject => ({ ...response, service_tier: tier, status })
   const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
   const events = [
-    event('response.created', { response: told('auto', 'in_progress') }),
-    event('response.completed', { response: { ...told('priority', 'completed'), usage } }),
+    event('response.created', { response: responseWith('auto', 'in_progress') }),
+    event('response.completed', { response: { ...responseWith('priority', 'completed'), usage } }),
   ]
   const decoded = decode(events)
   expect(decoded[0]).not.toHaveProperty('serviceTier')

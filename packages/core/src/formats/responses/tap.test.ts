@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { responsesCodec } from './codec.ts'
 
 const begun: JsonObject = { type: 'response.created', sequence_number: 0, response: { id: 'r', output: [] } }

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { enforce, isStrictSchema } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Tool, ToolChoice } from '../ir.ts'
@@ -14,7 +13,6 @@ import {
   unread,
 } from '../shared/json-fields.ts'
 import { hash } from '../shared/names.ts'
-import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { findTool, nativeToolName } from '../shared/tools.ts'
 
@@ -134,7 +132,7 @@ function encodeTool(tool: Tool, isResponsesClient: boolean, context: CodecContex
   } = ownExtra(tool.extra, 'responses', at, context.report) ?? {}
   if (tool.cache !== undefined)
     context.report.add(
-      loss(pointer(at, 'cache_control'), 'a cache hint on a tool has no form in responses', 'unsupported', 'note'),
+      loss(pointer(at, 'cache_control'), 'responses has no cache hints on tools', 'unsupported', 'note'),
     )
   switch (tool.type) {
     case 'function': {

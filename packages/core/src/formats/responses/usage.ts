@@ -1,8 +1,6 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../capabilities.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
+import type { UsageFields } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** The format's clients require the details: a count that is unknown is written as 0. */
 export function encodeUsage(usage: Usage): JsonObject {
@@ -39,7 +37,7 @@ export function encodeUsage(usage: Usage): JsonObject {
 /** Zeros for a response without usage: clients fail, or repeat the call in a hot loop, if usage is null. */
 export const noUsage: Usage = { input: { total: 0 }, output: { total: 0 } }
 
-const usageFields = {
+export const usageFields = {
   input_tokens: 'shown',
   output_tokens: 'shown',
   total_tokens: 'shown',
@@ -55,6 +53,3 @@ const usageFields = {
     image_tokens: 'usage.image',
   },
 } as const satisfies UsageFields
-/** See `Codec.unshownUsage`. */
-export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
-  findUnshownUsage(usage, usageFields, isShown)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import { responsesCodec } from './codec.ts'
 
 const whole = (fields: JsonObject): JsonObject => ({ model: 'm', input: 'hi', ...fields })

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import { complain as complainAsChat, integral, missing } from '../chat/validate.ts'
 import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
-import { arrayOf, type Complaint, type Issue, optionalBoolean, validateBody } from '../shared/validate.ts'
+import { arrayOf, bodyCheck, type Complaint, type Issue, optionalBoolean, validateBody } from '../shared/validate.ts'
 import { efforts } from './fields.ts'
 
 /**
@@ -13,9 +13,6 @@ import { efforts } from './fields.ts'
  *
  * Objects are loose: unknown fields, item types, part types and tool types pass.
  */
-
-/** Checks any request from a client; see `Codec.checkRequest`. */
-export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, complain)
 
 /** Checks a request that will be translated; see `Codec.validateRequest`. */
 export const validateRequest = (body: Json): JsonObject =>
@@ -43,6 +40,9 @@ const passThroughSchema = z.looseObject({
   stream: optionalBoolean,
   background: optionalBoolean,
 })
+
+/** Checks any request from a client; see `Codec.checkRequest`. */
+export const checkRequest = bodyCheck(passThroughSchema, complain)
 
 // The schema of translated requests. Optional fields may be null, as real clients write them.
 

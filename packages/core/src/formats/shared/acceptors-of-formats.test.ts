@@ -1,8 +1,7 @@
 // Isolated: names each schema after the format that uses it first.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { modelOperations } from '../../operations/model-operations.ts'
 import { codecs } from '../codecs.ts'
 import { compare, type Named } from './acceptors.test-support.ts'

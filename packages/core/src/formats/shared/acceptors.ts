@@ -67,7 +67,7 @@ export function acceptorOf(schema: z.ZodType): Acceptor {
  */
 export function withAcceptor<S extends z.ZodType>(schema: S, createAcceptor: () => (value: z.output<S>) => boolean): S {
   const check = schema._zod.def.checks?.at(-1)
-  if (check === undefined) throw new TypeError('The schema has no check that an acceptor could replace')
+  if (check === undefined) throw new TypeError('The schema has no check that an acceptor can replace')
   replacements.set(check, createAcceptor as () => Acceptor)
   return schema
 }
@@ -152,7 +152,7 @@ const nullable = (inner: Node): Node => ({ ...inner, accepts: (value) => value =
 
 const optional = (inner: Node): Node => ({ ...inner, accepts: (value) => value === undefined || inner.accepts(value) })
 
-/** Read on first use, as zod does: what it names may be made later, or anew at each depth. */
+/** Resolves the inner schema on first use, as zod does: it may be defined later, or created again at each depth. */
 function lazy(schema: z.core.$ZodLazy): Node {
   let inner: Node | undefined
   return {
@@ -179,7 +179,7 @@ function array(element: Node): Node {
 
 type Fields = { readonly [key: string]: unknown }
 
-/** Also sets `inDoubt` where zod's copy would differ from the object: fields of a prototype, or a field of that name. */
+/** Also sets `inDoubt` if zod's copy would differ from the object: it inherits fields, or has a field `__proto__`. */
 function isFields(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -190,11 +190,11 @@ function isFields(value: unknown): value is Fields {
 interface Field {
   readonly key: string
   readonly accepts: Acceptor
-  /** What a missing field does; `tried`: it stands for undefined. */
+  /** Effect of a missing field; `tried`: it counts as undefined. */
   readonly missing: 'refused' | 'accepted' | 'tried'
 }
 
-/** Up to so many known fields are looked for one by one. Of more most are usually not sent: there those that were are looked up. */
+/** Up to this many known fields are read from the value one by one. Requests hold few of a larger set: their own fields are looked up in it. */
 const fewFields = 3
 
 function object(def: z.core.$ZodObjectDef): Node | undefined {
@@ -210,7 +210,7 @@ function object(def: z.core.$ZodObjectDef): Node | undefined {
   const rest = def.catchall && nodeOf(def.catchall)
   return {
     accepts: rest === undefined || rest.accepts === anything ? known : withOthers(known, fields, rest.accepts),
-    // Without a word about other fields, zod leaves them out.
+    // Without a `catchall`, zod drops other fields.
     faithful: rest?.faithful === true && inner.every(({ schema }) => nodeOf(schema).faithful),
   }
 }
@@ -228,7 +228,7 @@ function read(fields: readonly Field[]): Acceptor {
   }
 }
 
-/** Whether a field may be undefined, or not there at all. */
+/** Returns whether a field may be undefined, or not there at all. */
 function mayLack({ key, accepts, missing }: Field, value: Fields): boolean {
   if (missing === 'accepted') return accepts(undefined) || !(key in value)
   return (missing === 'tried' || key in value) && accepts(undefined)
@@ -259,7 +259,7 @@ function withOthers(known: Acceptor, fields: readonly Field[], accepts: Acceptor
 
 function record({ keyType, valueType, mode }: z.core.$ZodRecordDef): Node | undefined {
   const key = (keyType as z.core.$ZodTypes)._zod.def
-  // Any name at all; names of other kinds are rare.
+  // Only records with arbitrary names are compiled; others are rare.
   if (key.type !== 'string' || keyType._zod.traits.has('$ZodCheck') || key.checks?.length || key.coerce)
     return undefined
   if (mode === 'loose') return undefined
@@ -269,7 +269,7 @@ function record({ keyType, valueType, mode }: z.core.$ZodRecordDef): Node | unde
 
 function union(def: z.core.$ZodUnionDef): Node | undefined {
   if ('discriminator' in def) return tagged(def as z.core.$ZodDiscriminatedUnionDef)
-  // The exclusive kind counts its options.
+  // An exclusive union counts the options that match.
   if (def.inclusive === false) return undefined
   const options = def.options.map((option) => nodeOf(option))
   return {
@@ -285,7 +285,7 @@ function tagged({ options, discriminator, unionFallback }: z.core.$ZodDiscrimina
   const byTag = new Map<unknown, Node>()
   for (const option of options)
     for (const tag of option._zod.propValues?.[discriminator] ?? []) {
-      // Zod has rules of its own for tags that several claim: those that may be left out.
+      // zod has special rules for a tag of several options, such as an optional one.
       if (byTag.has(tag)) return undefined
       byTag.set(tag, nodeOf(option))
     }
@@ -301,7 +301,7 @@ function tagged({ options, discriminator, unionFallback }: z.core.$ZodDiscrimina
 
 function withChecks(schema: Schema, { accepts, faithful }: Node): Node {
   const { def, traits } = schema._zod
-  // Some kinds, as `z.int()`, are a check themselves; theirs comes first.
+  // Some kinds, such as `z.int()`, are checks themselves: these run first.
   const checks: Check[] = [...(traits.has('$ZodCheck') ? [schema as unknown as Check] : []), ...(def.checks ?? [])]
   if (checks.length === 0) return { accepts, faithful }
   if (!faithful) return judgedByZod(schema)

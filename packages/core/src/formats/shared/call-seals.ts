@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
@@ -50,12 +49,7 @@ export function takeCallSeal(fields: Unread, format: Format): Sealed | undefined
 
 export const reportLostSeal = (at: string, context: CodecContext): void =>
   context.report.add(
-    loss(
-      at,
-      'a signature without reasoning is left out: the request does not ask for reasoning',
-      'unsupported',
-      'note',
-    ),
+    loss(at, 'a signature without reasoning is left out: the request does not enable reasoning', 'unsupported', 'note'),
   )
 
 /** Moves carried seals back to their calls and removes the parts that carried them. Seals that `own` issued carry nothing. */

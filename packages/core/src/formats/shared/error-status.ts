@@ -1,6 +1,5 @@
 import type { ErrorKind } from '../../base/error-kinds.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 
 /** Error kinds of statuses without further information. 405, 408, 415 and 499 are faults of the gateway's call, not of the client's. */
 export const kindOfStatus: Readonly<Record<number, ErrorKind>> = {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { Codec, ExchangeContext, Machine } from '../codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { createReport } from '../loss-report.ts'

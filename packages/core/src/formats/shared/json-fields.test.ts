@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { asJson, asStream, completion, generated, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import type { Codec } from '../codec.ts'
 import { upstreamCodecs } from '../codecs.ts'

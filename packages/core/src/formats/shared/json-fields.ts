@@ -1,6 +1,5 @@
-import { doubleOf, stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import { doubleOf } from '../../base/json/parse.ts'
 
 /** Converts any JSON value to text. `String` would call a member that the sender named `toString`. */
 export const toText = (value: Json | undefined): string =>
@@ -47,7 +46,10 @@ const isArray = (value: Json): value is Json[] => Array.isArray(value)
 const isAny = (value: Json): value is Json => value !== undefined
 
 export const takeString = (from: Unread, key: string): string | undefined => take(from, key, isString)
-/** Takes a number. An integer that a double cannot represent is left: no field of a format means one, and unread fields are kept or reported. */
+/**
+ * Takes a number. Leaves an integer that a double cannot represent unread: no field of a format needs one, and unread fields are kept or
+ * reported.
+ */
 export function takeNumber(from: Unread, key: string): number | undefined {
   const value = from[key]
   if (value === undefined) return undefined

@@ -28,5 +28,5 @@ export function mediaTypeOfUrl(uri: string): string | undefined {
 /** Reports the media type of a file by URL for formats without a field for it, unless the file extension implies it. */
 export function reportUrlMediaType({ source, mediaType, at = '' }: MediaPart, report: Report): void {
   if (source.type !== 'url' || mediaType === undefined || mediaTypeOfUrl(source.url) === mediaType) return
-  report.add(loss(at, `the media type '${mediaType}' of a file by its address is not sent`, 'unsupported', 'note'))
+  report.add(loss(at, `the media type '${mediaType}' of a file URL is not sent`, 'unsupported', 'note'))
 }

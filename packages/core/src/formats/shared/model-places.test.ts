@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { scanJson } from '../../base/json/scan.ts'
-import { foldName, modelPlaces, visitPlaces } from './model-places.ts'
+import { foldName, scanJson } from '../../base/json/json.ts'
+import { modelPlaces, visitPlaces } from './model-places.ts'
 
 const { root } = modelPlaces({
   names: ['a', 'b[].a', 'b[].c.a'],
@@ -76,8 +76,8 @@ it('finds the same places in text and bytes as in the parsed value', () => {
 
 it('throws for parts that nest deeper than 64 levels', () => {
   const depth = 200
-  expect(() => visited(`${'{"b":['.repeat(depth)}${']}'.repeat(depth)}`)).toThrow('nests deeper than 64 levels')
-  expect(() => visited(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)).toThrow('nests deeper than 64 levels')
+  expect(() => visited(`${'{"b":['.repeat(depth)}${']}'.repeat(depth)}`)).toThrow('nested deeper than 64 levels')
+  expect(() => visited(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)).toThrow('nested deeper than 64 levels')
 })
 
 it('reads each character of a body once for any shape', () => {

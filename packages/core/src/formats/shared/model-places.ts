@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { codeAt, isSpace, type JsonSource, type Member, sourceText } from '../../base/json/scan.ts'
+import { codeAt, foldName, hintOf, isSpace, type JsonSource, type Member, sourceText } from '../../base/json/json.ts'
 /**
  * The members of a format's requests that name or select a model. Paths are written as in JavaScript (`tools[].model`). A member that is
  * declared as a list is also checked if a client sends a single value.
@@ -37,15 +37,6 @@ export interface ModelPlaces {
   /** Built by the first call that needs it. */
   readonly root: PlaceNode
 }
-
-/**
- * Folds a member's name as the most tolerant parser does. Go's JSON decoder ignores case with Unicode's simple folding ('ſ' is an 's');
- * decoders of protocol buffers accept snake case.
- */
-export const foldName = (name: string): string => name.toUpperCase().toLowerCase().replaceAll('_', '')
-
-/** Combines length and first letter of a name in one number, which equivalent ASCII spellings share. */
-export const hintOf = (name: string): number => name.length * 32 + (name.charCodeAt(0) & 31)
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
@@ -239,7 +230,7 @@ class Walk {
   /** Visits the value that begins at `start`; returns the place after it. */
   value(start: number, node: PlaceNode, path: string, level: number): number {
     if (level > maxLevels)
-      throw new GatewayError('invalid_request', `'${path.slice(0, 100)}' nests deeper than ${maxLevels} levels.`)
+      throw new GatewayError('invalid_request', `'${path.slice(0, 100)}' is nested deeper than ${maxLevels} levels.`)
     const code = codeAt(this.#source, start)
     if (code === openBrace) return this.#object(start, node, path, level)
     if (code === openBracket) return this.#list(start, node, path, level)

@@ -42,7 +42,7 @@ function match(rules: readonly ModelRule[], model: string): ModelRule | undefine
 const endsInDigit = /\d$/
 const startsWithDigit = /^\d/
 
-/** `openai/gpt-5.4`, `us.openai.gpt-5.4` and `ft:gpt-4.1:org` without what stands in front of the model's own name. */
+/** `openai/gpt-5.4`, `us.openai.gpt-5.4` and `ft:gpt-4.1:org` without the prefixes of the model's own name. */
 const bareName = (model: string): string =>
   model
     .slice(model.lastIndexOf('/') + 1)
@@ -76,7 +76,7 @@ export function fitToModel(
   for (const setting of rule.refuses ?? []) remove(fitting, setting, 'the model does not accept it')
   if (!isWithoutReasoning(fitting))
     for (const setting of rule.refusesWhileReasoning ?? [])
-      remove(fitting, setting, 'the model accepts it only while it does not reason')
+      remove(fitting, setting, 'the model accepts it only without reasoning')
   const restricted = restrictedEffort || restrictedTools || rule.notServedIn?.includes(format) === true
   return { request: fitting.request, restricted }
 }
@@ -159,13 +159,13 @@ function fitChanges(fitting: Fitting): void {
 }
 
 function dropReasoning(fitting: Fitting): void {
-  const { reasoning: asked, ...request } = fitting.request
+  const { reasoning, ...request } = fitting.request
   fitting.request = request
-  if (asked === undefined) return
-  const wanted = wantedEffort({ ...request, reasoning: asked })
-  if (wanted !== undefined && wanted !== 'none') report(fitting, effortField({ ...request, reasoning: asked }), 'warn')
-  else if (asked.adaptive) report(fitting, 'reasoning.adaptive', 'warn')
-  if (asked.summary !== undefined && asked.summary !== 'none') report(fitting, 'reasoning.summary', 'note')
+  if (reasoning === undefined) return
+  const wanted = wantedEffort({ ...request, reasoning })
+  if (wanted !== undefined && wanted !== 'none') report(fitting, effortField({ ...request, reasoning }), 'warn')
+  else if (reasoning.adaptive) report(fitting, 'reasoning.adaptive', 'warn')
+  if (reasoning.summary !== undefined && reasoning.summary !== 'none') report(fitting, 'reasoning.summary', 'note')
 
   function report(fitting: Fitting, field: string, severity: 'warn' | 'note'): void {
     tell(fitting, field, 'the model does not reason', 'unsupported', severity)
@@ -177,11 +177,11 @@ function fitTools(fitting: Fitting, format: UpstreamFormat): boolean {
   const { request, rule } = fitting
   if (!request.tools?.list.length || isWithoutReasoning(fitting)) return false
   if (rule.efforts === undefined || rule.efforts.includes('none')) {
-    const asked = wantedEffort(request)
+    const requested = wantedEffort(request)
     setEffort(fitting, 'none')
     tell(
       fitting,
-      asked === undefined ? 'reasoning.effort' : effortField(request),
+      requested === undefined ? 'reasoning.effort' : effortField(request),
       `the model accepts tools in ${format} only without reasoning; the effort 'none' is sent`,
       'approximated',
       'warn',

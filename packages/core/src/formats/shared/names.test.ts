@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
 import type { Codec } from '../codec.ts'
 import { codecs } from '../codecs.ts'
@@ -122,7 +122,7 @@ describe.each(pairs)('tools of a %s client at a %s upstream', (_client, format, 
 
   test('are reported as one note each if they are renamed', () => {
     const renamed = names.filter((name) => !accepted[format].test(name))
-    const renames = losses.filter(({ detail }) => detail.startsWith('the upstream takes no tool called'))
+    const renames = losses.filter(({ detail }) => detail.startsWith('the upstream does not accept a tool named'))
     expect(renames).toHaveLength(renamed.length)
     expect(renames.every(({ kind, severity }) => kind === 'approximated' && severity === 'note')).toBe(true)
     expect(new Set(renames.map(({ path }) => path)).size).toBe(renamed.length)
@@ -149,11 +149,11 @@ describe.each(pairs)('tools of a %s client at a %s upstream', (_client, format, 
 test('creates short names that differ from every name in the client’s request', () => {
   const [chat] = codecs
   if (chat === undefined) throw new Error('no codec')
-  const [taken = ''] = toolsOf(readRequest(chat, exchangeOf(chat, bodies.chat(['a.b'], 'a.b'), chat).sent))
-  const met = exchangeOf(chat, bodies.chat(['a.b', taken], 'a.b'), chat)
+  const [used = ''] = toolsOf(readRequest(chat, exchangeOf(chat, bodies.chat(['a.b'], 'a.b'), chat).sent))
+  const met = exchangeOf(chat, bodies.chat(['a.b', used], 'a.b'), chat)
   const [first, second] = toolsOf(readRequest(chat, met.sent))
-  expect(second).toBe(taken)
-  expect(first).not.toBe(taken)
+  expect(second).toBe(used)
+  expect(first).not.toBe(used)
   expect(first).toMatch(accepted.chat)
 })
 

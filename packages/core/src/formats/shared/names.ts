@@ -29,12 +29,12 @@ export function shortenToolNames(request: ModelRequest, rule: NameRule, report: 
   if (!anyRefused(request, rule)) return request
   const { lowered } = namesOf(request, rule)
   if (lowered.size === 0) return request
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const rename = (name: string, at: string | undefined): string => {
     const short = lowered.get(name)
     if (short === undefined) return name
-    if (!told.has(name)) report.add(loss(at ?? '', describe(name, short), 'approximated', 'note'))
-    told.add(name)
+    if (!reported.has(name)) report.add(loss(at ?? '', describe(name, short), 'approximated', 'note'))
+    reported.add(name)
     return short
   }
   const out: ModelRequest = { ...request }
@@ -52,7 +52,7 @@ export const restoreToolName = (name: string, request: ModelRequest, rule: NameR
   namesOf(request, rule).raised.get(name) ?? name
 
 const describe = (name: string, short: string): string =>
-  `the upstream takes no tool called '${name.length > 80 ? `${name.slice(0, 80)}…` : name}': it goes by '${short}', and its calls come back under its own name`
+  `the upstream does not accept a tool named '${name.length > 80 ? `${name.slice(0, 80)}…` : name}'; it is sent as '${short}', and its calls are returned with the original name`
 
 function namesOf(request: ModelRequest, rule: NameRule): Names {
   let byRule = known.get(request)

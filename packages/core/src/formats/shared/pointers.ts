@@ -1,12 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-/** Escapes one step of a JSON Pointer (RFC 6901). */
-export const escapeStep = (step: string): string =>
-  step.includes('~') || step.includes('/') ? step.replaceAll('~', '~0').replaceAll('/', '~1') : step
-
-/** Returns the JSON Pointer to `key` below `base`. */
-export const pointer = (base: string, key: string | number): string =>
-  `${base}/${typeof key === 'number' ? key : escapeStep(key)}`
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 
 /**
  * JSON Pointers of IR response fields in a format's responses, for loss reports. `{n}` is the number of the choice. Fields of a choice

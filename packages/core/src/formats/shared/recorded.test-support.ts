@@ -3,17 +3,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
 const index = `${shared}/fixtures/INDEX.tsv`
 
-/** Whether recorded traffic exists next to the checkout or in MODELGATE_SHARED. */
+/** True if recorded traffic exists next to the checkout or in MODELGATE_SHARED. */
 export const present = existsSync(index)
 // biome-ignore lint/suspicious/noConsole: one clear line about what is skipped
-if (!present) console.log('Recorded traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
+if (!present) console.log('No recorded traffic next to the checkout or in MODELGATE_SHARED: skipped.')
 
 export interface Recorded {
   readonly path: string

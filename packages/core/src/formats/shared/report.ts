@@ -1,10 +1,8 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { Codec } from '../codec.ts'
 import type { Extra, Loss, ModelRequest, Report } from '../ir.ts'
 import { setOwn } from './json-fields.ts'
-import { pointer } from './pointers.ts'
 
 /** Fields whose loss does not change a response, such as bookkeeping and cache hints. Reported as notes. */
 const harmless = new Set([
@@ -32,7 +30,7 @@ const harmless = new Set([
   'namespace',
   'native',
   'loaded',
-  // what vendors of one dialect tell beside their answers
+  // additional response fields of vendors of one format
   'system_fingerprint',
   'prompt_filter_results',
   'content_filter_results',
@@ -105,19 +103,19 @@ export function ownExtra(
   report: Report,
 ): JsonObject | undefined {
   if (extra === undefined) return undefined
-  let taken = extra[own]
+  let accepted = extra[own]
   for (const owner of Object.keys(extra) as UpstreamFormat[]) {
     const fields = extra[owner]
     if (owner === own || fields === undefined) continue
     const foreign: JsonObject = {}
     for (const key of Object.keys(fields)) {
       const value = fields[key] as Json
-      if (isShared(key, owner, own)) taken = { ...taken, [key]: value }
+      if (isShared(key, owner, own)) accepted = { ...accepted, [key]: value }
       else setOwn(foreign, key, value)
     }
     reportForeign(foreign, at, report)
   }
-  return taken
+  return accepted
 }
 
 /** Reports the citation fields of other formats in one note. */
@@ -186,7 +184,7 @@ export function reportField(key: string, at: string, report: Report, value?: Jso
 export function reportNativeEvent(value: JsonObject, client: Codec['format'], report: Report): void {
   const { type } = value
   if (typeof type === 'string' && type !== '')
-    report.add(loss(pointer('', type), `the event ${type} has no form in ${client}`, 'unsupported', 'note'))
+    report.add(loss(pointer('', type), `the event ${type} has no counterpart in ${client}`, 'unsupported', 'note'))
   else for (const key of Object.keys(value)) reportField(key, '', report)
 }
 

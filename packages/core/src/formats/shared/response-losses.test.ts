@@ -1,13 +1,13 @@
 import { describe, expect, it, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
 import { asStream, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { gemini } from '../../upstreams/gemini.ts'
 import { openai } from '../../upstreams/openai.ts'
 import { codecOf, codecs } from '../codecs.ts'
 import type { ModelEvent } from '../ir.ts'
-import { createReport, responseReport } from '../loss-report.ts'
-import { reportUsage } from './response-losses.ts'
+import { createReport } from '../loss-report.ts'
+import { reportUsage, responseReport } from './response-losses.ts'
 
 function lossesOf(from: Format, to: Format, value: JsonObject): string[] {
   const report = createReport()

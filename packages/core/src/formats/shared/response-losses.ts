@@ -1,18 +1,11 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
-import type { IsShown, UsageFeature } from '../capabilities.ts'
+import type { IsShown, UncountedText, UsageFields } from '../capabilities.ts'
 import type { Codec, CodecContext, UpstreamCodec } from '../codec.ts'
 import type { Finish, ModelEvent, ModelRequest, ReasoningCheck, ReasoningPart, Report, Turn, Usage } from '../ir.ts'
 import { append } from './json-fields.ts'
-import { pointer } from './pointers.ts'
+import { type ResponsePointers, responsePath } from './pointers.ts'
 import { loss, reportUnknown, type Shape } from './report.ts'
-
-/** The feature of each field of a usage object. `shown`: clients can derive it, or get it elsewhere. */
-export interface UsageFields {
-  /** A list describes the fields of its entries. */
-  readonly [field: string]: UsageFeature | 'shown' | UsageFields | readonly [UsageFields]
-}
 
 /** Returns JSON Pointers to the members of a usage object that the client is not shown. */
 export function findUnshownUsage(value: JsonObject, fields: UsageFields, isShown: IsShown, at = ''): string[] {
@@ -23,6 +16,8 @@ export function findUnshownUsage(value: JsonObject, fields: UsageFields, isShown
     if (field === 'shown' || !counts(inner)) continue
     if (typeof field === 'string') {
       if (!isShown(field)) found.push(pointer(at, key))
+    } else if (isUncounted(field)) {
+      if (inner !== field.uncounted) found.push(pointer(at, key))
     } else if (isEntries(field) && Array.isArray(inner)) {
       for (const [index, entry] of inner.entries())
         if (isObject(entry)) append(found, findUnshownUsage(entry, field[0], isShown, pointer(pointer(at, key), index)))
@@ -35,6 +30,9 @@ export function findUnshownUsage(value: JsonObject, fields: UsageFields, isShown
 
 const isEntries = (field: UsageFields[string] | undefined): field is readonly [UsageFields] => Array.isArray(field)
 
+const isUncounted = (field: UsageFields[string] | undefined): field is UncountedText =>
+  typeof field === 'object' && 'uncounted' in field
+
 /** Zeros, and objects of zeros, count nothing. */
 function counts(value: Json | undefined): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(counts)
@@ -45,9 +43,26 @@ function counts(value: Json | undefined): boolean {
 export function reportUsage(usage: Usage | undefined, upstream: UpstreamCodec, client: Codec, report: Report): void {
   if (usage?.raw === undefined || usage.raw.format === client.format) return
   const isShown: IsShown = (feature) => client.capabilities.responses[feature].client === 'kept'
-  for (const path of upstream.unshownUsage(usage.raw.value, isShown))
-    report.add(loss(`/usage${path}`, 'counted by the upstream, and not told to the client', 'unsupported', 'note'))
+  const { value } = usage.raw
+  const unshown = upstream.unshownUsage?.(value, isShown) ?? findUnshownUsage(value, upstream.usageFields, isShown)
+  for (const path of unshown)
+    report.add(loss(`/usage${path}`, 'counted by the upstream, but not sent to the client', 'unsupported', 'note'))
 }
+
+/**
+ * Returns a report that adds losses of the response to the same list.
+ *
+ * @param pointers positions of IR fields in the upstream's responses; default: paths stay unchanged
+ */
+export const responseReport = (report: Report, pointers?: ResponsePointers): Report => ({
+  losses: report.losses,
+  add: (loss) =>
+    report.add({
+      ...loss,
+      path: pointers === undefined ? loss.path : responsePath(loss.path, pointers),
+      side: 'answer',
+    }),
+})
 
 /** Finish reasons that a format has in addition to the common ones. */
 interface Tellable {
@@ -84,7 +99,7 @@ export function reportLogprobs(logprobs: Json | undefined, known: Shape, choice:
   const at = `/choices/${choice}/logprobs`
   reportUnknown(logprobs, known, at, report)
   if (Array.isArray(logprobs.refusal) && logprobs.refusal.length > 0)
-    report.add(loss(`${at}/refusal`, 'the log probabilities of a refusal have no place here'))
+    report.add(loss(`${at}/refusal`, 'the log probabilities of a refusal cannot be sent in this format'))
 }
 
 type Start = Extract<ModelEvent, { type: 'response-start' }>
@@ -129,7 +144,7 @@ export function reportReasoningChecks(
   client: string,
   report: Report,
 ): void {
-  for (const check of checks ?? []) report.add(lossOfCheck(check, `${client} does not say so`))
+  for (const check of checks ?? []) report.add(lossOfCheck(check, `${client} has no field for this`))
 }
 
 /** Creates the loss for one check. */

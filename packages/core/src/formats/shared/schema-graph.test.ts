@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import { asJson, completion, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { SchemaGraph } from './schema-graph.ts'
 

@@ -1,7 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { toText } from './json-fields.ts'
 
 /** Steps that every schema may take. */
@@ -307,7 +305,7 @@ function tooComplex(at: string, budget: number): GatewayError {
   const param = at.slice(1).replaceAll('/', '.')
   return new GatewayError(
     'invalid_request',
-    `${param === '' ? '' : `${param}: `}the JSON Schema is too complex to be translated: its references take more than ${budget} steps to follow. Refer to fewer schemas from each \`oneOf\`, or use a model whose provider takes the schema in this format.`,
+    `${param === '' ? '' : `${param}: `}the JSON Schema is too complex to be translated: its references take more than ${budget} steps to follow. Refer to fewer schemas from each \`oneOf\`, or use a model whose provider accepts the schema in this format.`,
     { ...(param === '' ? {} : { param }), code: 'schema_too_complex' },
   )
 }

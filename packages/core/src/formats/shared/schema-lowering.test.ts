@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import { geminiCodec } from '../gemini/codec.ts'
@@ -73,7 +73,7 @@ const tree = closed(
 type Row = [name: string, schema: JsonObject, reported: string[], expected?: JsonObject]
 
 const proto = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}},"required":[]}') as JsonObject
-const narrower = 'note properties that the schema does not name are ruled out'
+const narrower = 'note properties that the schema does not name are forbidden'
 
 describe.each([chatCodec, responsesCodec])('a schema for the strict mode of $format', (upstream) => {
   const strictRows: Row[] = [
@@ -88,13 +88,13 @@ describe.each([chatCodec, responsesCodec])('a schema for the strict mode of $for
     [
       'an optional property that may be null',
       closed({ a: { type: ['string', 'null'] } }, { required: [] }),
-      ['note optional properties are null in place of being left out'],
+      ['note optional properties are null instead of missing'],
       closed({ a: { type: ['string', 'null'] } }),
     ],
     [
       'an optional property that may be null, by reference',
       closed({ a: reference }, { required: [], $defs: { node: { anyOf: [string, { type: 'null' }] } } }),
-      ['note optional properties are null in place of being left out'],
+      ['note optional properties are null instead of missing'],
       closed({ a: reference }, { $defs: { node: { anyOf: [string, { type: 'null' }] } } }),
     ],
     ['constants', closed({ a: { type: 'string', const: 'x' } }), []],
@@ -160,9 +160,9 @@ describe.each([chatCodec, responsesCodec])('a schema for the strict mode of $for
       closed({ a: { oneOf: [string, { ...string, pattern: 'x' }] } }),
       "'oneOf' with choices that overlap",
     ],
-    ['a reference to another document', closed({ a: { $ref: 'https://x/y' } }), "'$ref' to elsewhere"],
+    ['a reference to another document', closed({ a: { $ref: 'https://x/y' } }), "'$ref' to another document"],
     ['a schema without a type', closed({ a: { description: 'd' } }), 'schema without a type'],
-    ['true as a schema', closed({ a: true }), "'properties' with true or false for a schema"],
+    ['true as a schema', closed({ a: true }), "'properties' with true or false as a schema"],
     ['an array at the root', { type: 'array', items: string }, 'schema whose root is not an object'],
     ['tuples', closed({ a: { type: 'array', prefixItems: [string] } }), "'prefixItems'"],
   ])('is sent unchanged without strict mode and reported: %s', (_, schema, fault) => {
@@ -170,7 +170,7 @@ describe.each([chatCodec, responsesCodec])('a schema for the strict mode of $for
     expect(sent.schema).toEqual(schema)
     expect(sent.strict).toBe(false)
     expect(sent.reported).toHaveLength(1)
-    expect(sent.reported[0]).toMatch(/^warn strict mode takes no /)
+    expect(sent.reported[0]).toMatch(/^warn strict mode does not accept /)
     expect(sent.reported[0]).toContain(fault)
   })
 
@@ -318,7 +318,7 @@ describe('a schema for generateContent', () => {
       closed({ a: reference }, { $defs: { node: string } }),
     ],
     ['`allOf` with several parts', closed({ a: { allOf: [string, { title: 't' }] } }), ["note 'allOf'"]],
-    ['circular references', tree, ['note references in a circle']],
+    ['circular references', tree, ['note circular references']],
     [
       'keywords that are not enforced',
       closed({ a: { ...string, pattern: 'x', format: 'uri', not: {} } }),

@@ -1,6 +1,5 @@
-import { isNumber, stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import { isNumber } from '../../base/json/parse.ts'
 import { setOwn, toText } from './json-fields.ts'
 import { describesObject, mapInner, nested, SchemaGraph, typesOf } from './schema-graph.ts'
 
@@ -36,7 +35,7 @@ export interface SchemaDialect {
   readonly minItems?: number
   /** Matches regular expressions that it rejects. */
   readonly refusedPattern?: RegExp
-  /** Whether a keyword that it does not enforce stays, or moves into the description. */
+  /** Keywords that it does not enforce stay, or move into the description. */
   readonly unenforced: 'kept' | 'described'
 }
 
@@ -108,7 +107,7 @@ export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): Lowered
   }
 
   const circular = !dialect.recursive && graph.isRecursive()
-  if (circular) unenforced.add('references in a circle')
+  if (circular) unenforced.add('circular references')
   const schema = lower(root)
   if (dialect.typed && !(schema.type === 'object' && schema.anyOf === undefined))
     unenforced.add('schema whose root is not an object')
@@ -211,7 +210,7 @@ function faultOf(
   }
   if (!keywords.has(key)) return hints.has(key) ? 'hint' : `'${key}'`
   if (key === '$ref')
-    return typeof value === 'string' && graph.resolve(value) !== undefined ? undefined : "'$ref' to elsewhere"
+    return typeof value === 'string' && graph.resolve(value) !== undefined ? undefined : "'$ref' to another document"
   if (key === 'minItems' && minItems !== undefined && isNumber(value) && !(Number(value) <= minItems)) return `'${key}'`
   if (key === 'pattern' && typeof value === 'string' && refusedPattern?.test(value)) return `'${key}'`
   if (key === 'enum' && Array.isArray(value) && value.some((item) => isObject(item) || Array.isArray(item)))
@@ -219,7 +218,7 @@ function faultOf(
   // JSON Schema allows `true` and `false` as schemas; dialects accept objects only.
   const kind = nested[key]
   const plain = kind === 'one' ? key !== 'additionalProperties' && typeof value === 'boolean' : hasBoolean(kind, value)
-  return plain ? `'${key}' with true or false for a schema` : undefined
+  return plain ? `'${key}' with true or false as a schema` : undefined
 }
 
 function hasBoolean(kind: string | undefined, value: Json): boolean {
@@ -246,7 +245,7 @@ function closeObject(
   if (dialect.closed && out.additionalProperties !== false) {
     // A map with any names would allow no name any more.
     if (out.additionalProperties === undefined && out.properties !== undefined)
-      changed.add('properties that the schema does not name are ruled out')
+      changed.add('properties that the schema does not name are forbidden')
     else unenforced.add('objects with properties of any name')
     out.additionalProperties = false
   }
@@ -259,7 +258,7 @@ function closeObject(
   // The model can write null for an optional property that admits null. It would have to invent a value for any other.
   if (!optional.every((name) => graph.admitsNull(properties[name] ?? null))) unenforced.add('optional properties')
   else {
-    changed.add('optional properties are null in place of being left out')
+    changed.add('optional properties are null instead of missing')
     out.required = [...required, ...optional]
   }
 }
@@ -288,7 +287,7 @@ export function enforceSchema(
   if (strict !== true || schema === undefined) return { schema, strict }
   const { schema: lowered, unenforced, changed } = lowerSchema(new SchemaGraph(schema, at), dialect)
   if (unenforced.length > 0) {
-    report(`the schema is sent but not enforced: strict mode takes no ${unenforced.join(', no ')}`, 'warn')
+    report(`the schema is sent but not enforced: strict mode does not accept ${unenforced.join(', ')}`, 'warn')
     return { schema, strict: false }
   }
   if (changed.length > 0) report(`the schema is enforced in a narrower form: ${changed.join('; ')}`, 'note')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
 import type { Codec, UpstreamCodec } from '../codec.ts'
 import { codecOf } from '../codecs.ts'

@@ -1,7 +1,7 @@
+import { pointer } from '../../base/json/json.ts'
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { AcceptedChanges } from '../codec.ts'
 import type { ModelRequest, Report, SettingsChange, Tool, Turn } from '../ir.ts'
-import { pointer } from './pointers.ts'
 import { loss, ownExtra } from './report.ts'
 import { nativeToolName } from './tools.ts'
 
@@ -67,9 +67,9 @@ export function applySettingsChanges(
 /** Reports the cache hint and the extra fields of a change that is applied as a whole: no block is left to carry them. */
 function reportLostBlock({ at = '', cache, extra }: SettingsChange, own: UpstreamFormat, report: Report): void {
   if (cache !== undefined)
-    report.add(loss(pointer(at, 'cache_control'), 'the block that it marks is not sent', 'unsupported', 'note'))
+    report.add(loss(pointer(at, 'cache_control'), 'the block with the hint is not sent', 'unsupported', 'note'))
   const fields = ownExtra(extra, own, at, report)
-  for (const key of Object.keys(fields ?? {})) report.add(loss(pointer(at, key), 'there is no block to carry it'))
+  for (const key of Object.keys(fields ?? {})) report.add(loss(pointer(at, key), 'the request has no block for it'))
 }
 
 /** The settings of a request while changes are applied to them. */
@@ -111,7 +111,7 @@ class RequestSettings {
         this.#addLoss(
           at,
           () =>
-            `the effort cannot change within a conversation here: the last one, '${this.#reasoning?.effort}', applies to all of it`,
+            `the upstream cannot change the effort during a conversation: the last one, '${this.#reasoning?.effort}', applies to the whole request`,
         )
     }
     if (format !== undefined && accepted.format) kept.format = format
@@ -119,7 +119,11 @@ class RequestSettings {
       this.#output = { ...this.#output, format }
       this.#at['output.format'] = at
       if (isLoss)
-        this.#addLoss(at, () => 'the format of answers cannot change within a conversation here: the last one applies')
+        this.#addLoss(
+          at,
+          () =>
+            'the upstream cannot change the response format during a conversation: the last one applies to the whole request',
+        )
     }
     if (accepted.addedTools) {
       if (addedTools !== undefined) kept.addedTools = addedTools
@@ -136,13 +140,13 @@ class RequestSettings {
     if (!isLoss) return
     if (addedTools.length > 0) {
       const names = addedTools.map(nameOf).join(', ')
-      this.#addLoss(at, () => `tools cannot be added within a conversation here: ${names} is offered from its start`)
+      this.#addLoss(at, () => `the upstream cannot add tools during a conversation: ${names} is sent from its start`)
     }
     if (removedTools.length > 0) {
       const names = removedTools.join(', ')
       this.#addLoss(
         at,
-        () => `tools cannot be removed within a conversation here: ${names} is left out unless added again`,
+        () => `the upstream cannot remove tools during a conversation: ${names} is left out unless added again`,
       )
     }
   }

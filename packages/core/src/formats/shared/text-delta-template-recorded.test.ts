@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Format } from '../../base/names.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import { codecs } from '../codecs.ts'
 import { eventsOf, isStream, present, readRecorded } from './recorded.test-support.ts'

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../base/json/types.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import { parseJson, parseObject } from '../../base/json/parse.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import type { ModelEvent, TextDelta } from '../ir.ts'
-import { parseJson, parseObject } from './json-text.ts'
 
 const QUOTE = 0x22
 const COLON = 0x3a

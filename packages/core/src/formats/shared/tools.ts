@@ -1,8 +1,7 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
+import { parseInnerJson, parseJson } from '../../base/json/parse.ts'
 import type { ModelRequest, Report, Tool, ToolCallPart, ToolChoice } from '../ir.ts'
 import { toText } from './json-fields.ts'
-import { parseInnerJson, parseJson } from './json-text.ts'
 import { loss, reportUnknown, shapeOf } from './report.ts'
 
 /** The only property of the function that replaces a custom (free text) tool. */
@@ -17,7 +16,7 @@ export function inputObject(
   if (input.trim() === '') return {}
   const value = parseInnerJson(input)
   if (isObject(value)) return value
-  report.add(loss(at, `the input of the call of '${name}' is no JSON object; it is wrapped in one`, 'approximated'))
+  report.add(loss(at, `the input of the call of '${name}' is not a JSON object; it is wrapped in one`, 'approximated'))
   return value === undefined ? { invalid_json: input } : { value }
 }
 
@@ -34,8 +33,14 @@ export function customInput(input: string): string {
 /** Creates the schema of the function that replaces a custom tool, and reports the replacement. */
 export function customSchema(tool: Tool & { type: 'custom' }, report: Report): JsonObject {
   const { name, grammar, at = '' } = tool
-  const told = grammar === undefined ? '' : '; its grammar is only told, not enforced'
-  report.add(loss(at, `the free-text tool '${name}' is offered as a function with one text${told}`, 'approximated'))
+  const grammarNote = grammar === undefined ? '' : '; its grammar is in the description, not enforced'
+  report.add(
+    loss(
+      at,
+      `the free-text tool '${name}' is sent as a function with one string parameter${grammarNote}`,
+      'approximated',
+    ),
+  )
   if (grammar !== undefined) reportUnknown(grammar, grammarShape, at, report)
   return {
     type: 'object',
@@ -68,7 +73,7 @@ export function offeredTools(
     const isOffered = tool.type === 'native' || allowed.has(tool.name)
     if (!isOffered)
       report.add(
-        loss(tool.at ?? '/tools', `the tool '${tool.name}' is not allowed, and not offered`, 'unsupported', 'note'),
+        loss(tool.at ?? '/tools', `the tool '${tool.name}' is not allowed and not sent`, 'unsupported', 'note'),
       )
     return isOffered
   })

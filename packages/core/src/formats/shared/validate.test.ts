@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/json.ts'
 import { dotted, validateBody } from './validate.ts'
 
 const check = (schema: z.ZodType) => (body: JsonObject) => {

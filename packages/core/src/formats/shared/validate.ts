@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { type Acceptor, acceptorOf, judgesOutline, withAcceptor } from './acceptors.ts'
 
 /** A validation issue of zod: its path, and its kind. */
@@ -13,6 +12,8 @@ export interface Complaint {
   /** The field, as a dotted path: `messages.2.content`. */
   param?: string
   code?: string
+  /** The message for logs, if `message` quotes the request. */
+  logMessage?: string
 }
 
 export const dotted = (path: readonly PropertyKey[]): string => path.map(String).join('.')
@@ -43,7 +44,8 @@ export function validateBody(
   complain: (issue: Issue, body: Json) => Complaint,
 ): JsonObject {
   if (isObject(body) && bodyAcceptor(schema)(body)) return body
-  if (judgesOutline()) throw new GatewayError('invalid_request', 'The outline alone does not say that the body fits.')
+  if (judgesOutline())
+    throw new GatewayError('invalid_request', 'The outline alone does not prove that the body is valid.')
   const result = schema.safeParse(body)
   if (!result.success) {
     const { message, ...details } = complain(deepest(result.error.issues[0] as Issue), body)
@@ -51,6 +53,12 @@ export function validateBody(
   }
   return body as JsonObject
 }
+
+/** Creates the check of bodies against a schema; see `validateBody`. */
+export const bodyCheck =
+  (schema: z.ZodType, complain: (issue: Issue, body: Json) => Complaint) =>
+  (body: Json): JsonObject =>
+    validateBody(schema, body, complain)
 
 /** Returns the issue of the union branch that matched furthest; if none matched at all, the issue of the union. */
 function deepest(issue: Issue): Issue {
@@ -114,3 +122,37 @@ export function messageList(error?: string) {
 
 /** Null counts as absent, as in all optional fields. */
 export const optionalBoolean = z.boolean().nullish()
+
+const isText = (item: unknown): boolean => typeof item === 'string'
+const isToken = (item: unknown): boolean => Number.isSafeInteger(item) && Number(item) >= 0
+const isTokens = (item: unknown): boolean => Array.isArray(item) && item.length > 0 && item.every(isToken)
+
+const forms = 'one of a string, an array of strings, an array of integers, or an array of integer arrays'
+
+/** Returns the check for all items of a list, by its first item. */
+const kindOf = (first: unknown) => [isText, isToken, isTokens].find((fits) => fits(first))
+
+/**
+ * Accepts a text, texts, tokens or lists of tokens. Stops at the first fault: a union would try each form on thousands of items and keep
+ * every complaint.
+ *
+ * @param leastText minimum of characters of a single text
+ */
+export const textsOrTokens = (leastText: number) =>
+  z
+    .custom<Json>((value) => value !== undefined)
+    .superRefine((input, context) => {
+      if (typeof input === 'string') {
+        if (input.length < leastText)
+          context.addIssue({ code: 'too_small', minimum: leastText, origin: 'string', input })
+      } else if (Array.isArray(input) && input.length === 0) {
+        context.addIssue({ code: 'too_small', minimum: 1, origin: 'array', input })
+      } else if (!Array.isArray(input)) {
+        context.addIssue({ code: 'invalid_union', errors: [], message: forms, input })
+      } else {
+        const fits = kindOf(input[0])
+        const at = fits === undefined ? 0 : input.findIndex((item) => !fits(item))
+        if (at >= 0)
+          context.addIssue({ code: 'invalid_union', errors: [], message: forms, path: [at], input: input[at] })
+      }
+    })

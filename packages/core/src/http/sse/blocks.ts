@@ -133,7 +133,7 @@ export function splitBlocks(text: string): string[] {
 const COLON = 0x3a
 
 /**
- * Whether a chunk of an event stream contains only comments and blank lines, with which an upstream keeps a connection open. The
+ * Returns whether a chunk of an event stream contains only comments and blank lines, with which an upstream keeps a connection open. The
  * remainder of a comment that was split between two chunks counts as content. For all other chunks this reads one byte.
  */
 export function isOnlyComments(chunk: Uint8Array): boolean {

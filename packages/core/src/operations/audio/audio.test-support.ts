@@ -31,7 +31,7 @@ export const asBytes =
     })
     return new Response(body, { headers: type === '' ? {} : { 'content-type': type } })
   }
-export const said = (text: string | undefined, finishReason = 'STOP') => ({
+export const audioResponse = (text: string | undefined, finishReason = 'STOP') => ({
   candidates: [{ content: { role: 'model', parts: text === undefined ? [] : [{ text }] }, finishReason }],
   usageMetadata: {
     promptTokenCount: 30,

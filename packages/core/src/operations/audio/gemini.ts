@@ -1,7 +1,6 @@
 import { fromBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import { finishReasonName, tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
@@ -9,8 +8,7 @@ import type { Report } from '../../formats/ir.ts'
 import { takeArray, takeNumber, takeString, type Unread, unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { candidateParts, refusalOf } from '../gemini-response.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../operation.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import type { SpeechRequest, SpeechResponse, TranscriptionRequest, TranscriptionResponse } from './request.ts'
 import { fromWav } from './wav.ts'
 
@@ -43,9 +41,9 @@ export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
     const fields = unread(settings)
     reportFormat(request, report)
     if (instructions !== undefined && instructions !== '')
-      report.add(loss('/instructions', 'said in front of the text', 'moved', 'note'))
+      report.add(loss('/instructions', 'sent in front of the text', 'moved', 'note'))
     if ((takeNumber(fields, 'speed') ?? 1) !== 1)
-      report.add(loss('/speed', 'the upstream has no setting for the speed', 'unsupported'))
+      report.add(loss('/speed', 'the upstream has no speed setting', 'unsupported'))
     delete fields.voice
     reportUnread(fields, report)
     return {
@@ -65,11 +63,11 @@ export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
       if (bytes === undefined) continue
       const sound = readSound(bytes, typeof mimeType === 'string' ? mimeType : '')
       if (request.format === 'pcm' && sound.rate !== defaultRate)
-        report.add(loss('', `the samples come at ${sound.rate} Hz, not at ${defaultRate}`, 'approximated'))
+        report.add(loss('', `the sample rate is ${sound.rate} Hz, not ${defaultRate} Hz`, 'approximated'))
       const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
       return { ...sound, ...(usage === undefined ? {} : { usage }) }
     }
-    throw refusalOf(body, 'sound')
+    throw refusalOf(body, 'audio')
   },
 
   tapResponse,
@@ -79,19 +77,23 @@ export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
 function reportFormat({ format }: SpeechRequest, report: Report): void {
   if (format === 'wav' || format === 'pcm') return
   if (format === undefined)
-    report.add(loss('/response_format', 'the sound comes as wav: the upstream makes no mp3', 'approximated'))
+    report.add(
+      loss('/response_format', 'the audio is returned as wav: the upstream does not support mp3', 'approximated'),
+    )
   else
-    report.add(loss('/response_format', `the upstream makes no ${format}: ask for wav or pcm`, 'unsupported', 'fatal'))
+    report.add(
+      loss('/response_format', `the upstream does not support ${format}: request wav or pcm`, 'unsupported', 'fatal'),
+    )
 }
 
 function voiceOf({ voice }: SpeechRequest, report: Report): string {
   if (voice === undefined) {
-    report.add(loss('/voice', 'a voice that another provider keeps cannot be used', 'unsupported', 'fatal'))
+    report.add(loss('/voice', 'a voice stored at another provider cannot be used', 'unsupported', 'fatal'))
     return ''
   }
   const equivalent = Object.hasOwn(voices, voice) ? voices[voice] : undefined
   if (equivalent === undefined) return voice
-  report.add(loss('/voice', `'${equivalent}' speaks in place of '${voice}'`, 'approximated'))
+  report.add(loss('/voice', `the voice '${equivalent}' replaces '${voice}'`, 'approximated'))
   return equivalent
 }
 
@@ -102,7 +104,7 @@ function readSound(bytes: Uint8Array, mediaType: string): { samples: Uint8Array;
     return { samples: bytes, rate: Number(/rate=(\d+)/.exec(type)?.[1] ?? defaultRate) }
   const wav = fromWav(bytes)
   if (wav !== undefined) return wav
-  throw new GatewayError('upstream_bad_response', `The upstream answered with sound of an unknown kind ('${type}').`)
+  throw new GatewayError('upstream_bad_response', `The upstream responded with audio of an unknown type ('${type}').`)
 }
 
 const tasks = {
@@ -122,7 +124,7 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
       report.add(
         loss(
           '/response_format',
-          `the upstream knows no timestamps or speakers for ${format}: ask for json or text`,
+          `the upstream returns no timestamps or speakers for ${format}: request json or text`,
           'unsupported',
           'fatal',
         ),
@@ -145,7 +147,7 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
     })
     const finish = finishOf(body)
     if (finish === 'MAX_TOKENS')
-      throw new GatewayError('upstream_truncated', 'The transcript was cut at the upstream’s limit for answers.')
+      throw new GatewayError('upstream_truncated', 'The transcript was truncated at the output limit of the upstream.')
     // Silence is a valid result with an empty text.
     if (parts.length === 0 && finish !== 'STOP') throw refusalOf(body, 'a transcript')
     const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
@@ -165,7 +167,7 @@ function finishOf(body: Json): string | undefined {
 function instruction(task: TranscriptionRequest['task'], fields: Unread, report: Report): string {
   const sentences: string[] = [tasks[task]]
   const addSentence = (field: string, sentence: string): void => {
-    report.add(loss(`/${field}`, 'said in the instruction to the model', 'moved', 'note'))
+    report.add(loss(`/${field}`, 'sent in the instruction to the model', 'moved', 'note'))
     sentences.push(sentence)
   }
   const language = takeString(fields, 'language')
@@ -177,7 +179,7 @@ function instruction(task: TranscriptionRequest['task'], fields: Unread, report:
   const prompt = takeString(fields, 'prompt')
   if (prompt !== undefined && prompt !== '')
     addSentence('prompt', `Follow the style and the words of this text, which came before: ${prompt}`)
-  sentences.push('Answer with the text alone, without remarks. If nobody speaks, answer with nothing.')
+  sentences.push('Return only the text, without remarks. If the recording contains no speech, return nothing.')
   return sentences.join('\n')
 }
 

@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { toBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { decodeError } from '../../formats/chat/error.ts'
 import { complain } from '../../formats/chat/validate.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { leftover, takeAny, takeString, unread } from '../../formats/shared/json-fields.ts'
-import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, bodyCheck, validateBody } from '../../formats/shared/validate.ts'
 import { expectedAudio, expectedSpeech } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/form.ts'
 import { decodeSeconds, decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
@@ -135,7 +134,7 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
 }
 
 const noText = (): GatewayError =>
-  new GatewayError('upstream_bad_response', 'The upstream answered without a transcript.')
+  new GatewayError('upstream_bad_response', 'The upstream responded without a transcript.')
 
 /** `/audio/transcriptions` in OpenAI's dialect, which Groq, Mistral and most others share. */
 export const transcriptions: TranscriptionDialect = {
@@ -167,7 +166,7 @@ export const speech: SpeechDialect = {
   name: 'openai',
   errors: 'chat',
   passes: 'media',
-  validate: (body) => validateBody(speechSchema, body, complain),
+  validate: bodyCheck(speechSchema, complain),
   streams: (body) => body.stream_format === 'sse',
   unitsOf: ({ input }) => ({ characters: charactersIn(input) }),
   expectedUse: ({ input }) => expectedSpeech(charactersIn(input)),
@@ -206,7 +205,7 @@ export const speech: SpeechDialect = {
 
   toEvents({ audio, usage }) {
     if (typeof audio !== 'string')
-      throw new GatewayError('upstream_bad_response', 'The upstream answered without sound.')
+      throw new GatewayError('upstream_bad_response', 'The upstream responded without audio.')
     return [
       toEvent({ type: 'speech.audio.delta', audio }),
       toEvent({ type: 'speech.audio.done', ...(usage === undefined ? {} : { usage }) }),

@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { Usage } from '../../formats/ir.ts'
 
 export interface TranscriptionRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { asJson, asStream } from '../../gateway/create-gateway.test-support.ts'
-import { asBytes, said, set } from './audio.test-support.ts'
+import { asBytes, audioResponse, set } from './audio.test-support.ts'
 import { fromWav, toWav } from './wav.ts'
 
 const speech = { model: 'real', input: 'Hellö', voice: 'alloy' }
@@ -141,11 +141,11 @@ describe('speech by a general model', () => {
     candidates: [{ content: { parts: [{ inlineData: { mimeType, data } }] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 60, totalTokenCount: 64 },
   })
-  const asked = { ...speech, model: 'gemini-tts' }
+  const requested = { ...speech, model: 'gemini-tts' }
 
   it('is returned as a WAV file', async () => {
     const { post, seen, finished } = set({ g: asJson(spoken()) })
-    const reply = await post('/v1/audio/speech', { ...asked, instructions: 'Cheerfully', speed: 2 })
+    const reply = await post('/v1/audio/speech', { ...requested, instructions: 'Cheerfully', speed: 2 })
     expect(reply.headers.get('content-type')).toBe('audio/wav')
     expect(fromWav(new Uint8Array(await reply.arrayBuffer()))).toEqual({ samples, rate: 24000 })
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({
@@ -170,7 +170,7 @@ describe('speech by a general model', () => {
     ['pcm', 'audio/pcm', spoken('audio/wav', btoa(String.fromCharCode(...toWav(samples, 24000))))],
   ])('is returned as %s', async (format, type, answer) => {
     const { post, finished } = set({ g: asJson(answer) })
-    const reply = await post('/v1/audio/speech', { ...asked, voice: 'Puck', response_format: format })
+    const reply = await post('/v1/audio/speech', { ...requested, voice: 'Puck', response_format: format })
     expect(reply.headers.get('content-type')).toBe(type)
     expect(new Uint8Array(await reply.arrayBuffer())).toEqual(samples)
     expect(finished[0]?.losses).toEqual([])
@@ -178,7 +178,7 @@ describe('speech by a general model', () => {
 
   it('is returned as events', async () => {
     const { post } = set({ g: asJson(spoken()) })
-    const reply = await post('/v1/audio/speech', { ...asked, response_format: 'pcm', stream_format: 'sse' })
+    const reply = await post('/v1/audio/speech', { ...requested, response_format: 'pcm', stream_format: 'sse' })
     expect((await reply.text()).split('\n\n').slice(0, 2)).toEqual([
       'event: speech.audio.delta\ndata: {"type":"speech.audio.delta","audio":"AQACAP9/"}',
       'event: speech.audio.done\ndata: {"type":"speech.audio.done","usage":{"input_tokens":4,"output_tokens":60,"total_tokens":64}}',
@@ -190,16 +190,16 @@ describe('speech by a general model', () => {
     [{ voice: { id: 'voice_1' } }, 'voice'],
   ])('rejects %j', async (more, param) => {
     const { post, seen } = set({ g: asJson(spoken()) })
-    const reply = await post('/v1/audio/speech', { ...asked, ...more })
+    const reply = await post('/v1/audio/speech', { ...requested, ...more })
     expect([reply.status, seen.length]).toEqual([400, 0])
     expect(await reply.json()).toMatchObject({ error: { param } })
   })
 
-  it.each([said('no'), spoken('audio/mystery'), {}])(
+  it.each([audioResponse('no'), spoken('audio/mystery'), {}])(
     'results in an error if the response contains no audio: %j',
     async (answer) => {
       const { post } = set({ g: asJson(answer) })
-      expect((await post('/v1/audio/speech', { ...asked, response_format: 'wav' })).status).toBe(502)
+      expect((await post('/v1/audio/speech', { ...requested, response_format: 'wav' })).status).toBe(502)
     },
   )
 })

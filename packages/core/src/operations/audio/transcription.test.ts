@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { asJson, asStream } from '../../gateway/create-gateway.test-support.ts'
-import { asBytes, recording, said, set, upload } from './audio.test-support.ts'
+import { asBytes, audioResponse, recording, set, upload } from './audio.test-support.ts'
 import { mediaTypeOf } from './request.ts'
 
 const delta = 'data: {"type":"transcript.text.delta","delta":"Hel"}\n\n'
@@ -149,7 +149,7 @@ describe('transcription that is passed through', () => {
 
 describe('transcription by a general model', () => {
   it('is requested by an instruction', async () => {
-    const { gateway, seen, finished } = set({ g: asJson(said(' Hello \n')) })
+    const { gateway, seen, finished } = set({ g: asJson(audioResponse(' Hello \n')) })
     const reply = await upload(gateway, [
       ['file', new File([new Uint8Array([1, 2, 3])], 'a.mp3')],
       ['model', 'gemini-x'],
@@ -183,7 +183,7 @@ describe('transcription by a general model', () => {
   })
 
   it('returns text as text, a stream as a stream, and silence as an empty text', async () => {
-    const { gateway } = set({ g: asJson(said('Hello')) })
+    const { gateway } = set({ g: asJson(audioResponse('Hello')) })
     const text = await upload(gateway, [
       ['file', recording()],
       ['model', 'gemini-x'],
@@ -198,7 +198,7 @@ describe('transcription by a general model', () => {
     expect(await stream.text()).toContain(
       'event: transcript.text.done\ndata: {"type":"transcript.text.done","text":"Hello"',
     )
-    const silent = set({ g: asJson(said(undefined)) })
+    const silent = set({ g: asJson(audioResponse(undefined)) })
     expect(
       await (
         await upload(silent.gateway, [
@@ -210,7 +210,7 @@ describe('transcription by a general model', () => {
   })
 
   it('translates to English', async () => {
-    const { gateway, seen } = set({ g: asJson(said('Hello')) })
+    const { gateway, seen } = set({ g: asJson(audioResponse('Hello')) })
     const reply = await upload(
       gateway,
       [
@@ -226,7 +226,7 @@ describe('transcription by a general model', () => {
   it.each(['srt', 'vtt', 'verbose_json', 'diarized_json'])(
     'rejects the format %s, which requires timestamps',
     async (format) => {
-      const { gateway, seen } = set({ g: asJson(said('Hello')) })
+      const { gateway, seen } = set({ g: asJson(audioResponse('Hello')) })
       const reply = await upload(gateway, [
         ['file', recording()],
         ['model', 'gemini-x'],
@@ -238,7 +238,7 @@ describe('transcription by a general model', () => {
   )
 
   it('results in an error if the response was cut at a token limit', async () => {
-    const { gateway } = set({ g: asJson(said('Hel', 'MAX_TOKENS')) })
+    const { gateway } = set({ g: asJson(audioResponse('Hel', 'MAX_TOKENS')) })
     expect(
       (
         await upload(gateway, [
@@ -250,7 +250,7 @@ describe('transcription by a general model', () => {
   })
 
   it('rejects a file that is too large for a JSON body', async () => {
-    const { gateway, seen } = set({ g: asJson(said('x')) })
+    const { gateway, seen } = set({ g: asJson(audioResponse('x')) })
     const big = new File([new Uint8Array(16 * 1024 * 1024)], 'a.wav')
     const reply = await upload(gateway, [
       ['file', big],

@@ -86,7 +86,7 @@ describe('completions that are translated to chat', () => {
     ['a', 'real', completion, { messages: [{ role: 'user', content: 'once' }], max_tokens: 9, stop: ['x'] }],
     ['m', 'claude-x', message, { messages: [{ role: 'user', content: 'once' }], max_tokens: 9, stop_sequences: ['x'] }],
     ['g', 'gemini-x', generated, { generationConfig: { maxOutputTokens: 9, stopSequences: ['x'] } }],
-  ])('become a user message of a chat request: %s', async (host, model, body, asked) => {
+  ])('become a user message of a chat request: %s', async (host, model, body, requested) => {
     const { post, seen, finished } = setUp({ [host]: asJson(body) }, host === 'a' ? chatty : {})
     const reply = await post(path, { model, prompt: ['once'], max_tokens: 9, stop: 'x', temperature: 0.5 })
     expect(await reply.json()).toEqual({
@@ -96,7 +96,7 @@ describe('completions that are translated to chat', () => {
       model: expect.any(String),
       usage: expect.objectContaining(answer.usage),
     })
-    expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject(asked)
+    expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject(requested)
     expect(reply.headers.get('modelgate-loss')).toBe('"/prompt";kind=approximated;severity=note')
     expect(finished[0]).toMatchObject({ operation: 'completions', lane: 'translate', usage: { input: { total: 3 } } })
   })
@@ -120,8 +120,8 @@ describe('completions that are translated to chat', () => {
 
   it('include usage in the last chunk if the client requests it', async () => {
     const { post } = setUp({ g: asStream(generatedEvents) })
-    const asked = { model: 'gemini-x', prompt: 'once', stream: true, stream_options: { include_usage: true } }
-    const chunks = eventsOf(await (await post(path, asked)).text())
+    const requested = { model: 'gemini-x', prompt: 'once', stream: true, stream_options: { include_usage: true } }
+    const chunks = eventsOf(await (await post(path, requested)).text())
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: answer.usage })
     expect(chunks[0].usage).toBeNull()
   })
@@ -162,15 +162,15 @@ describe('completions that are translated to chat', () => {
   })
 
   it('keep log probabilities in a stream', async () => {
-    const told = (token: number) => ({ content: [probabilities.content[token]], refusal: null })
+    const logprobsOf = (token: number) => ({ content: [probabilities.content[token]], refusal: null })
     const events = [0, 1].map((token) => {
       const event = JSON.parse(chunk({ content: lists.tokens[token] }).slice(6))
-      event.choices[0].logprobs = told(token)
+      event.choices[0].logprobs = logprobsOf(token)
       return `data: ${JSON.stringify(event)}\n\n`
     })
     const { post } = setUp({ a: asStream([...events, ...sse.slice(-2)]) }, chatty)
-    const asked = { model: 'real', prompt: 'once', logprobs: 1, stream: true }
-    const chunks = eventsOf(await (await post(path, asked)).text())
+    const requested = { model: 'real', prompt: 'once', logprobs: 1, stream: true }
+    const chunks = eventsOf(await (await post(path, requested)).text())
     const logprobs = chunks.map(({ choices }) => choices[0].logprobs).filter((one) => one !== null)
     expect(logprobs.flatMap(({ tokens }) => tokens)).toEqual(lists.tokens)
     expect(logprobs.flatMap(({ text_offset }) => text_offset)).toEqual([0, 2])
@@ -182,11 +182,11 @@ describe('completions that are translated to chat', () => {
     [{ max_tokens: undefined }, '"/max_tokens";kind=approximated;severity=note'],
     [{ logit_bias: { '50256': -100 } }, '"/logit_bias";kind=unsupported;severity=warn'],
     [{ invented: 1 }, '"/invented";kind=unsupported;severity=warn'],
-  ])('report the losses of %j', async (extra, told) => {
+  ])('report the losses of %j', async (extra, losses) => {
     const { post } = setUp({ m: asJson(message) })
     const reply = await post(path, { model: 'claude-x', prompt: 'once', max_tokens: 5, ...extra })
     expect(reply.status).toBe(200)
-    expect(reply.headers.get('modelgate-loss')).toContain(told)
+    expect(reply.headers.get('modelgate-loss')).toContain(losses)
   })
 
   it.each([

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { fieldPointers as chatPointers } from '../../formats/chat/fields.ts'
 import { complain } from '../../formats/chat/validate.ts'
 import type { CodecContext } from '../../formats/codec.ts'
@@ -16,8 +15,7 @@ import {
   unread,
 } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
-import { textsOrTokens } from '../texts-or-tokens.ts'
+import { arrayOf, bodyCheck, textsOrTokens } from '../../formats/shared/validate.ts'
 
 /** Positions of the IR's fields in a completions body. Most are those of chat. */
 export const fieldPointers = {
@@ -41,7 +39,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
     turns: [{ role: 'user', parts: [{ type: 'text', text, at: '/prompt' }], at: '/prompt' }],
     stream: takeBoolean(fields, 'stream') ?? false,
   }
-  report.add(loss('/prompt', 'a chat model answers the prompt, it does not go on with it', 'approximated', 'note'))
+  report.add(loss('/prompt', 'a chat model responds to the prompt instead of continuing it', 'approximated', 'note'))
   const at: { [field: string]: string } = {}
   const sampling = decodeSampling(fields, at, context)
   if (Object.keys(sampling).length > 0) request.sampling = sampling
@@ -50,7 +48,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   const user = takeString(fields, 'user')
   if (user !== undefined) request.user = { id: user }
   if (takeBoolean(fields, 'echo') === true && output.logprobs !== undefined)
-    report.add(loss('/logprobs', 'the echoed prompt comes without log probabilities', 'approximated'))
+    report.add(loss('/logprobs', 'the echoed prompt has no log probabilities', 'approximated'))
   reportUnsupported(fields, sampling.choices ?? 1, context)
   for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
   const extra = leftover(fields)
@@ -68,9 +66,9 @@ function decodePrompt(fields: Unread, { report }: CodecContext): string {
   }
   const texts = (Array.isArray(prompt) ? prompt : [prompt ?? '']).filter((item) => typeof item === 'string')
   const [text] = texts
-  if (text === undefined) return refuse('a chat model takes text, no tokens')
-  if (texts.length > 1) return refuse('a chat model takes one prompt a call')
-  return text === '' ? refuse('a chat model takes no empty prompt') : text
+  if (text === undefined) return refuse('a chat model accepts text, not tokens')
+  if (texts.length > 1) return refuse('a chat model accepts one prompt per call')
+  return text === '' ? refuse('a chat model does not accept an empty prompt') : text
 }
 
 function decodeSampling(fields: Unread, at: { [field: string]: string }, { report }: CodecContext): Sampling {
@@ -85,11 +83,17 @@ function decodeSampling(fields: Unread, at: { [field: string]: string }, { repor
   const stop = takeString(fields, 'stop')
   put(sampling, 'stop', stop === undefined ? take(fields, 'stop', isStrings) : [stop])
   const maxTokens = takeNumber(fields, 'max_tokens')
-  if (maxTokens === 0) report.add(loss('/max_tokens', 'a chat model writes at least one token', 'unsupported', 'fatal'))
+  if (maxTokens === 0)
+    report.add(loss('/max_tokens', 'a chat model generates at least one token', 'unsupported', 'fatal'))
   put(sampling, 'maxTokens', maxTokens)
   if (maxTokens === undefined)
     report.add(
-      loss('/max_tokens', 'completions end after 16 tokens by default, a chat answer does not', 'approximated', 'note'),
+      loss(
+        '/max_tokens',
+        'completions stop after 16 tokens by default; a chat response does not',
+        'approximated',
+        'note',
+      ),
     )
   for (const name of Object.keys(sampling)) {
     const field = `sampling.${name}` as keyof typeof fieldPointers
@@ -115,10 +119,10 @@ function decodeOutput(fields: Unread): Output {
 }
 
 function reportUnsupported(fields: Unread, choices: number, { report }: CodecContext): void {
-  if (takeString(fields, 'suffix')) report.add(loss('/suffix', 'a chat model is not shown what comes after its answer'))
+  if (takeString(fields, 'suffix')) report.add(loss('/suffix', 'a chat model does not see the text after its response'))
   const bestOf = takeNumber(fields, 'best_of')
   if (bestOf !== undefined && bestOf > choices)
-    report.add(loss('/best_of', 'a chat model gives each answer it writes, and does not choose the best'))
+    report.add(loss('/best_of', 'a chat model returns every choice and does not select the best'))
 }
 
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
@@ -145,4 +149,4 @@ const schema = z.looseObject({
   user: optional(z.string()),
 })
 
-export const validateRequest = (body: Json): JsonObject => validateBody(schema, body, complain)
+export const validateRequest = bodyCheck(schema, complain)

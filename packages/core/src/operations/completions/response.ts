@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { partName } from '../../formats/chat/media.ts'
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { CodecContext, ExchangeContext } from '../../formats/codec.ts'
@@ -65,14 +64,14 @@ function encodeChoice(choice: Choice, index: number, context: ExchangeContext, e
 export function partText(part: Part, at: string, { report }: CodecContext): string {
   if (part.type === 'text') {
     if (part.citations !== undefined && part.citations.length > 0)
-      report.add(loss(part.at ?? at, 'citations have no place in a completion'))
+      report.add(loss(part.at ?? at, 'a completion has no citations'))
     return part.text
   }
   if (part.type === 'refusal') return part.text
   report.add(
     part.type === 'reasoning'
-      ? loss(part.at ?? at, 'reasoning has no place in a completion', 'unsupported', 'note')
-      : loss(part.at ?? at, `${partName(part)} left out: a completion is text`),
+      ? loss(part.at ?? at, 'a completion has no reasoning', 'unsupported', 'note')
+      : loss(part.at ?? at, `${partName(part)} left out: a completion contains only text`),
   )
   return ''
 }
@@ -80,13 +79,20 @@ export function partText(part: Part, at: string, { report }: CodecContext): stri
 /** Returns the error message of a choice that failed, or undefined if it succeeded. */
 export const failureMessage = ({ reason, explanation }: Finish, hasText: boolean): string | undefined =>
   reason === 'error' || (reason === 'other' && !hasText)
-    ? (explanation ?? 'The upstream ended its answer with an error.')
+    ? (explanation ?? 'The upstream ended its response with an error.')
     : undefined
 
 export function encodeFinish(finish: Finish, at: string, context: CodecContext): string {
   reportFinish(finish, {}, at, context)
   if (finish.explanation !== undefined)
-    context.report.add(loss(at, `why the answer ended is not said here: ${finish.explanation}`, 'unsupported', 'note'))
+    context.report.add(
+      loss(
+        at,
+        `completions has no field for the explanation of the finish: ${finish.explanation}`,
+        'unsupported',
+        'note',
+      ),
+    )
   return words[finish.reason]
 }
 

@@ -1,14 +1,13 @@
 import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, put } from '../../base/json/json.ts'
 import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/chunk.ts'
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { ExchangeContext, StreamEncoder } from '../../formats/codec.ts'
 import type { Delta, ModelEvent, Usage } from '../../formats/ir.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
 import { reportReasoningChecks } from '../../formats/shared/response-losses.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 import { completionObject, encodeFinish, encodeLogprobs, failureMessage, partText } from './response.ts'
 
 /**
@@ -76,7 +75,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
       case 'part-delta': {
         const { choice, delta } = event
         if (delta.type === 'text' || delta.type === 'refusal') return writeText(choice, delta.text, delta)
-        if (delta.type === 'citation') report.add(loss(`/choices/${choice}`, 'citations have no place in a completion'))
+        if (delta.type === 'citation') report.add(loss(`/choices/${choice}`, 'a completion has no citations'))
         return []
       }
       case 'part-end':
@@ -96,7 +95,9 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         return []
       case 'native':
         if (event.format !== 'chat' || Object.keys(event.value).length > 0)
-          report.add(loss('', 'what the upstream said beside its answer has no place here', 'unsupported', 'note'))
+          report.add(
+            loss('', 'additional content of the upstream cannot be sent in a completion', 'unsupported', 'note'),
+          )
         return []
       case 'error':
         return fail(event.error)

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect } from '../operation.ts'
 import {
@@ -45,7 +44,7 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
     let task = encodeTask(request, words, context)
     if (task === undefined) {
       task = 'search_document'
-      const made = `the upstream must be told what embeddings are for: '${task}' was made up`
+      const made = `the upstream requires input_type; Modelgate set it to '${task}'`
       context.report.add(loss(request.at.task ?? '/input_type', made, 'approximated', 'note'))
     }
     const inputs = inputsAsParts(request.inputs, context)
@@ -66,7 +65,7 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   },
 
   decodeResponse(body, context) {
-    if (!isObject(body)) throw invalidResponse('it is no object')
+    if (!isObject(body)) throw invalidResponse('it is not an object')
     const { embeddings, meta } = body
     // The request names one encoding. Older responses have a plain list.
     const lists = isObject(embeddings) ? [embeddings.float, embeddings.base64].find(Array.isArray) : embeddings

@@ -134,11 +134,11 @@ describe('embeddings for OpenAI’s clients', () => {
     [{ invented: { x: 1 } }, 'g', '"/invented";kind=unsupported;severity=warn'],
     [{}, 'c', '"/input_type";kind=approximated;severity=note'],
     [{ dimensions: 3 }, 'j', '"";kind=approximated;severity=warn;in=answer'],
-  ])('report the losses of %j at %s', async (extra, model, told) => {
+  ])('report the losses of %j at %s', async (extra, model, losses) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model, input: ['a', 'b'], ...extra })
     expect(reply.status).toBe(200)
-    expect(reply.headers.get('modelgate-loss')).toContain(told)
+    expect(reply.headers.get('modelgate-loss')).toContain(losses)
   })
 
   it.each(['g', 'c', 'v', 'j'])('reject tokens for %s, which cannot read them', async (model) => {
@@ -262,7 +262,7 @@ describe('embeddings for Google’s clients', () => {
     ['c', { texts: ['a', 'b'], input_type: 'search_query', output_dimension: 2 }, undefined],
     ['v', { input: ['a', 'b'], input_type: 'query', output_dimension: 2 }, undefined],
     ['j', { input: ['a', 'b'], task: 'retrieval.query', dimensions: 2 }, undefined],
-  ])('are requested from %s in its own dialect', async (model, body, told) => {
+  ])('are requested from %s in its own dialect', async (model, body, expected) => {
     const set = gatewayTo()
     const requests = batch.requests.map((request) => ({ ...request, model: `models/${model}` }))
     const reply = await set.post(`/v1beta/models/${model}:batchEmbedContents`, { requests })
@@ -272,17 +272,17 @@ describe('embeddings for Google’s clients', () => {
     })
     expect(sent(set)).toMatchObject({ model, ...body })
     const header = reply.headers.get('modelgate-loss')
-    if (told === undefined) expect(header).toBeNull()
-    else expect(header).toContain(told)
+    if (expected === undefined) expect(header).toBeNull()
+    else expect(header).toContain(expected)
   })
 
   it('return one vector for one content', async () => {
     const set = gatewayTo({ v: asJson({ data: [{ index: 0, embedding: [1, 2] }], usage: { total_tokens: 2 } }) })
-    const asked = {
+    const requested = {
       ...one,
       embedContentConfig: { taskType: 'CODE_RETRIEVAL_QUERY', autoTruncate: true, documentOcr: true },
     }
-    const reply = await set.post('/v1/models/v:embedContent', asked)
+    const reply = await set.post('/v1/models/v:embedContent', requested)
     expect(await reply.json()).toEqual({ embedding: { values: [1, 2] }, usageMetadata: { promptTokenCount: 2 } })
     expect(sent(set)).toEqual({ model: 'v', input: ['a'], input_type: 'query', truncation: true })
     expect(reply.headers.get('modelgate-loss')).toBe(

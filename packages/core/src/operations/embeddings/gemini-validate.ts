@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { copyInCamelCase, spellingOf } from '../../formats/gemini/spelling.ts'
 
 /** Position of a request: for messages in Google's notation, for `param` with dots. */
@@ -73,7 +72,7 @@ function checkRequest(request: JsonObject, { message, proto, param }: Place, pat
   }
   if (typeof model === 'string' && model !== pathModel && !model.endsWith(`/${String(pathModel)}`))
     throw refused(
-      `* ${message}.${proto}model: the request names another model than the path ('${String(pathModel)}').\n`,
+      `* ${message}.${proto}model: the request and the path name different models ('${String(pathModel)}').\n`,
       name('model'),
     )
 }
@@ -111,7 +110,11 @@ function checkSettings(fields: JsonObject, proto: string, name: (key: string) =>
 }
 
 function invalid(field: string, type: string, value: Json, param: string): GatewayError {
-  return refused(`Invalid value at '${field}' (${type}), ${JSON.stringify(value).slice(0, 100)}`, param)
+  const logMessage = `Invalid value at '${field}' (${type})`
+  return new GatewayError('invalid_request', `${logMessage}, ${JSON.stringify(value).slice(0, 100)}`, {
+    param,
+    logMessage,
+  })
 }
 
 const refused = (message: string, param?: string): GatewayError =>

@@ -1,12 +1,9 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { copyInCamelCase, spellingOf } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
-import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
-import type { Dialect, OperationContext, TargetContext } from '../operation.ts'
-import { reportUnread } from '../operation.ts'
+import { type Dialect, type OperationContext, reportUnread, type TargetContext } from '../operation.ts'
 import { validateBatch, validateOne } from './gemini-validate.ts'
 import {
   type EmbeddingInput,
@@ -133,8 +130,8 @@ export const geminiBatch: EmbeddingsDialect = {
   }),
 
   /** Each request of a batch repeats the model, with its collection in front. */
-  passThroughEdit({ model: asked, requests }, { model }) {
-    if (asked === model || !Array.isArray(requests)) return undefined
+  passThroughEdit({ model: requested, requests }, { model }) {
+    if (requested === model || !Array.isArray(requests)) return undefined
     return {
       requests: requests.map((item) =>
         isObject(item) && typeof item.model === 'string' ? renamed(item, model) : item,
@@ -267,7 +264,7 @@ export function mergeRequests(
     if (differing !== undefined) {
       const place = differing.at[name] ?? first?.at[name] ?? '/requests'
       const severity = name === 'dimensions' ? 'fatal' : 'warn'
-      report.add(loss(place, `the upstream takes one ${name} for all inputs of a call`, 'unsupported', severity))
+      report.add(loss(place, `the upstream accepts one ${name} for all inputs of a call`, 'unsupported', severity))
       continue
     }
     if (first?.settings[name] === undefined) continue

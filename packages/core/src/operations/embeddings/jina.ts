@@ -1,8 +1,6 @@
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, put } from '../../base/json/json.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect, TargetContext } from '../operation.ts'
-import { decodeList, openai } from './openai.ts'
 import {
   type EmbeddingsRequest,
   encodeTask,
@@ -12,7 +10,7 @@ import {
   type TaskWords,
   truncatesAtEnd,
 } from './request.ts'
-import type { EmbeddingsResponse } from './response.ts'
+import { type EmbeddingsResponse, listResponse } from './response.ts'
 
 const retrieval: TaskWords = {
   query: 'retrieval.query',
@@ -41,7 +39,7 @@ function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (stri
     if (first?.type === 'image' && others.length === 0) return { image: first.data }
     const at = request.inputs[index]?.at ?? ''
     if (parts.some(({ type }) => type === 'image'))
-      context.report.add(loss(at, 'the upstream embeds a text or an image, not both as one', 'unsupported', 'fatal'))
+      context.report.add(loss(at, 'the upstream cannot embed a text and an image as one input', 'unsupported', 'fatal'))
     return joinTexts(parts, at, context.report)
   })
 }
@@ -50,6 +48,7 @@ function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (stri
 export const jina: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'jina',
   errors: 'chat',
+  ...listResponse,
 
   encodeRequest(request, context) {
     const { encoding, dimensions } = request
@@ -65,8 +64,4 @@ export const jina: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
     if (truncatesAtEnd(request, context) === true) out.truncate = true
     return out
   },
-
-  decodeResponse: decodeList,
-  isResponse: ({ data }) => Array.isArray(data),
-  tapResponse: openai.tapResponse,
 }

@@ -1,14 +1,10 @@
 import * as z from 'zod'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { complain } from '../../formats/chat/validate.ts'
 import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
-import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../operation.ts'
-import { textsOrTokens } from '../texts-or-tokens.ts'
+import { bodyCheck, textsOrTokens } from '../../formats/shared/validate.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import {
   type EmbeddingInput,
   type EmbeddingsRequest,
@@ -18,16 +14,7 @@ import {
   type SettingName,
   type Task,
 } from './request.ts'
-import {
-  checkVectors,
-  decodeVector,
-  type EmbeddingsResponse,
-  inOrder,
-  inputUsage,
-  invalidResponse,
-  toBase64,
-  toNumbers,
-} from './response.ts'
+import { type EmbeddingsResponse, listResponse, toBase64, toNumbers } from './response.ts'
 
 const schema = z.looseObject({
   model: z.string().min(1),
@@ -62,7 +49,8 @@ function decodeInputs(input: Json): EmbeddingInput[] {
 export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'openai',
   errors: 'chat',
-  validate: (body) => validateBody(schema, body, complain),
+  ...listResponse,
+  validate: bodyCheck(schema, complain),
 
   decodeRequest(body, { report }) {
     const { stream: _, ...fields } = unread(body)
@@ -104,11 +92,9 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
     return out
   },
 
-  decodeResponse: (body, context) => decodeList(body, context),
-
   encodeResponse({ model, vectors, usage }, { request, report }) {
     if (usage === undefined)
-      report.add(loss('', 'the upstream counted no tokens: usage says 0', 'approximated', 'note'))
+      report.add(loss('', 'the upstream reported no usage; zeros are sent', 'approximated', 'note'))
     const tokens = usage?.input.total ?? 0
     return {
       object: 'list',
@@ -121,26 +107,4 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     }
   },
-
-  isResponse: ({ data }) => Array.isArray(data),
-  tapResponse(body) {
-    const usage = listUsage(body.usage)
-    return usage === undefined ? {} : { usage }
-  },
-}
-
-const listUsage = (usage: Json | undefined) =>
-  isObject(usage) ? inputUsage(usage.prompt_tokens ?? usage.total_tokens, usage.image_tokens) : undefined
-
-/** Decodes `{data: [{index, embedding}], model, usage}`, the response of several providers. */
-export function decodeList(body: Json, context: Parameters<typeof checkVectors>[1]): EmbeddingsResponse {
-  if (!isObject(body) || !Array.isArray(body.data)) throw invalidResponse('it has no data')
-  const items = inOrder(body.data, (item) => (isObject(item) ? item.index : undefined))
-  const vectors = items.map((item) => (isObject(item) ? decodeVector(item.embedding) : undefined))
-  const usage = listUsage(body.usage)
-  return {
-    vectors: checkVectors(vectors, context),
-    ...(typeof body.model === 'string' ? { model: body.model } : {}),
-    ...(usage === undefined ? {} : { usage }),
-  }
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json/types.ts'
+import type { Json } from '../../base/json/json.ts'
 import type { Report } from '../../formats/ir.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { TargetContext } from '../operation.ts'
@@ -57,8 +57,12 @@ export function encodeTask({ task, at }: EmbeddingsRequest, words: TaskWords, { 
   const [nearest] = word ?? []
   report.add(
     nearest === undefined
-      ? loss(at.task ?? '', `the upstream does not tune embeddings to ${task}`)
-      : loss(at.task ?? '', `the upstream's nearest word for ${task} is '${nearest}'`, 'approximated'),
+      ? loss(at.task ?? '', `the upstream does not support the task ${task}`)
+      : loss(
+          at.task ?? '',
+          `the task ${task} is sent as '${nearest}', the nearest that the upstream supports`,
+          'approximated',
+        ),
   )
   return nearest
 }
@@ -74,7 +78,7 @@ export function reportUnsupportedSettings(
       report.add(
         loss(
           request.at[name],
-          `${name} has no counterpart in the upstream's dialect`,
+          `${name} has no counterpart in the API format of the upstream`,
           'unsupported',
           name === 'user' ? 'note' : 'warn',
         ),
@@ -85,7 +89,7 @@ export function reportUnsupportedSettings(
 export function truncatesAtEnd({ truncate, at }: EmbeddingsRequest, { report }: TargetContext): boolean | undefined {
   if (truncate === undefined) return undefined
   if (truncate === 'start')
-    report.add(loss(at.truncate ?? '', 'the upstream cuts texts at their end, not at their start', 'approximated'))
+    report.add(loss(at.truncate ?? '', 'the upstream truncates texts at the end, not at the start', 'approximated'))
   return truncate !== 'none'
 }
 
@@ -95,10 +99,10 @@ export function inputsAsTexts(inputs: readonly EmbeddingInput[], { report }: Tar
     if ('text' in input) return input.text
     if ('tokens' in input) {
       // Tokens of one provider mean nothing to another, and the whole list consists of them.
-      report.add(loss(fieldOf(input.at), 'the upstream takes text, no tokens', 'unsupported', 'fatal'))
+      report.add(loss(fieldOf(input.at), 'the upstream accepts text, not tokens', 'unsupported', 'fatal'))
       return ''
     }
-    if (!input.parts.every(isText)) report.add(loss(input.at, 'the upstream embeds text only', 'unsupported', 'fatal'))
+    if (!input.parts.every(isText)) report.add(loss(input.at, 'the upstream embeds only text', 'unsupported', 'fatal'))
     return joinTexts(input.parts, input.at, report)
   })
 }
@@ -111,11 +115,11 @@ export function inputsAsParts(
   return inputs.map((input) => {
     if ('text' in input) return [{ type: 'text', text: input.text }]
     if ('tokens' in input) {
-      report.add(loss(fieldOf(input.at), 'the upstream takes text, no tokens', 'unsupported', 'fatal'))
+      report.add(loss(fieldOf(input.at), 'the upstream accepts text, not tokens', 'unsupported', 'fatal'))
       return []
     }
     if (input.parts.some(({ type }) => type === 'native'))
-      report.add(loss(input.at, 'the upstream embeds texts and images only', 'unsupported', 'fatal'))
+      report.add(loss(input.at, 'the upstream embeds only texts and images', 'unsupported', 'fatal'))
     return input.parts
   })
 }
@@ -124,7 +128,9 @@ export function inputsAsParts(
 export function joinTexts(parts: readonly EmbeddingPart[], at: string, report: Report): string {
   const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))
   if (texts.length > 1)
-    report.add(loss(at, 'the texts of one content are embedded as one, a line each', 'approximated', 'note'))
+    report.add(
+      loss(at, 'the texts of one content are joined with line breaks and embedded as one', 'approximated', 'note'),
+    )
   return texts.join('\n')
 }
 

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../base/errors.ts'
-import type { Json } from '../../base/json/types.ts'
+import { isObject, type Json } from '../../base/json/json.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { loss } from '../../formats/shared/report.ts'
-import type { ResponseContext } from '../operation.ts'
+import type { Dialect, ResponseContext } from '../operation.ts'
 import type { EmbeddingsRequest } from './request.ts'
 
 export interface EmbeddingsResponse {
@@ -22,24 +22,24 @@ export function checkVectors(vectors: readonly (Vector | undefined)[], context: 
   const { request, report } = context
   const { inputs, dimensions } = request
   if (vectors.length !== inputs.length)
-    throw invalidResponse(`${vectors.length} vectors came for ${inputs.length} inputs`)
+    throw invalidResponse(`it contains ${vectors.length} vectors for ${inputs.length} inputs`)
   return vectors.map((vector, index) => {
-    if (vector === undefined) throw invalidResponse(`number ${index} is missing, or no vector`)
+    if (vector === undefined) throw invalidResponse(`vector ${index} is missing or invalid`)
     const size = sizeOf(vector)
     if (dimensions !== undefined && size !== dimensions)
-      report.add(loss('', `the vectors have ${size} dimensions, not the ${dimensions} asked for`, 'approximated'))
+      report.add(loss('', `the vectors have ${size} dimensions instead of the requested ${dimensions}`, 'approximated'))
     return vector
   })
 }
 
 /** Sorts items with an index into the order of the inputs. */
-export function inOrder<T>(items: readonly T[], indexOf: (item: T) => Json | undefined): (T | undefined)[] {
+function inOrder<T>(items: readonly T[], indexOf: (item: T) => Json | undefined): (T | undefined)[] {
   const out = new Array<T | undefined>(items.length).fill(undefined)
   for (const [position, item] of items.entries()) {
     const index = indexOf(item) ?? position
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= items.length)
-      throw invalidResponse(`there is no input number ${JSON.stringify(index).slice(0, 20)}`)
-    if (out[index] !== undefined) throw invalidResponse(`input number ${index} came twice`)
+      throw invalidResponse(`the request has no input with index ${JSON.stringify(index).slice(0, 20)}`)
+    if (out[index] !== undefined) throw invalidResponse(`it contains input ${index} twice`)
     out[index] = item
   }
   return out
@@ -52,6 +52,31 @@ export function inputUsage(tokens: Json | undefined, image?: Json): Usage | unde
   if (typeof tokens !== 'number' || !Number.isFinite(tokens) || tokens < 0) return undefined
   const images = typeof image === 'number' && image > 0 ? image : undefined
   return { input: { total: tokens, ...(images === undefined ? {} : { image: images }) }, output: { total: 0 } }
+}
+
+/** The response of OpenAI and of several other providers: `{data: [{index, embedding}], model, usage}`. */
+export const listResponse = {
+  decodeResponse: decodeList,
+  isResponse: ({ data }) => Array.isArray(data),
+  tapResponse(body) {
+    const usage = listUsage(body.usage)
+    return usage === undefined ? {} : { usage }
+  },
+} satisfies Partial<Dialect<EmbeddingsRequest, EmbeddingsResponse>>
+
+const listUsage = (usage: Json | undefined) =>
+  isObject(usage) ? inputUsage(usage.prompt_tokens ?? usage.total_tokens, usage.image_tokens) : undefined
+
+function decodeList(body: Json, context: EmbeddingsContext): EmbeddingsResponse {
+  if (!isObject(body) || !Array.isArray(body.data)) throw invalidResponse('it has no data')
+  const items = inOrder(body.data, (item) => (isObject(item) ? item.index : undefined))
+  const vectors = items.map((item) => (isObject(item) ? decodeVector(item.embedding) : undefined))
+  const usage = listUsage(body.usage)
+  return {
+    vectors: checkVectors(vectors, context),
+    ...(typeof body.model === 'string' ? { model: body.model } : {}),
+    ...(usage === undefined ? {} : { usage }),
+  }
 }
 
 /** A list of numbers, or base64 of the same numbers as little-endian float32, which most clients request. */

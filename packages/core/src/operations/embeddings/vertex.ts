@@ -1,12 +1,9 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { unread } from '../../formats/shared/json-fields.ts'
-import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../operation.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import {
   type DecodedRequest,
   encodeContent,
@@ -66,7 +63,7 @@ export const vertex: EmbeddingsDialect = {
         const instanceAt: DecodedRequest['at'] = {}
         const { content, ...fields } = copyInCamelCase(instance)
         if (typeof content !== 'string')
-          context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
+          context.report.add(loss(place, 'the upstream embeds only text', 'unsupported', 'fatal'))
         readSettings(fields, instance, place, instanceSettings, instanceAt)
         reportUnread(fields, context.report, place)
         return {
@@ -82,7 +79,7 @@ export const vertex: EmbeddingsDialect = {
     const [only, second] = vectors
     const isSingle = only !== undefined && second === undefined
     if (usage !== undefined && !isSingle)
-      report.add(loss('/usage', 'the tokens of single texts are not known', 'unsupported', 'note'))
+      report.add(loss('/usage', 'the token counts of single texts are unknown', 'unsupported', 'note'))
     const statistics = usage === undefined || !isSingle ? {} : { statistics: { token_count: usage.input.total } }
     return { predictions: vectors.map((vector) => ({ embeddings: { values: toNumbers(vector), ...statistics } })) }
   },
@@ -149,7 +146,7 @@ export const vertexContent: EmbeddingsDialect = {
     const [input] = inputs
     if (input === undefined || inputs.length > 1)
       context.report.add(
-        loss('/input', `the model takes one input a call, not ${inputs.length}`, 'unsupported', 'fatal'),
+        loss('/input', `the model accepts one input per call, not ${inputs.length}`, 'unsupported', 'fatal'),
       )
     reportUnsupportedSettings(request, ['user'], context)
     const config: JsonObject = {}

@@ -1,7 +1,5 @@
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { type JsonObject, put } from '../../base/json/json.ts'
 import type { Dialect } from '../operation.ts'
-import { decodeList, openai } from './openai.ts'
 import {
   type EmbeddingsRequest,
   encodeTask,
@@ -10,7 +8,7 @@ import {
   type TaskWords,
   truncatesAtEnd,
 } from './request.ts'
-import type { EmbeddingsResponse } from './response.ts'
+import { type EmbeddingsResponse, listResponse } from './response.ts'
 
 const words: TaskWords = {
   query: 'query',
@@ -25,6 +23,7 @@ const words: TaskWords = {
 export const voyage: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'voyage',
   errors: 'chat',
+  ...listResponse,
 
   encodeRequest(request, context) {
     const { inputs, encoding, dimensions } = request
@@ -36,8 +35,4 @@ export const voyage: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
     if (encoding === 'base64') out.encoding_format = 'base64'
     return out
   },
-
-  decodeResponse: decodeList,
-  isResponse: ({ data }) => Array.isArray(data),
-  tapResponse: openai.tapResponse,
 }

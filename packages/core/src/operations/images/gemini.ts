@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
@@ -50,13 +49,13 @@ export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
     if (large) image.imageSize = '2K'
     const format = takeString(fields, 'output_format')
     if (format !== undefined && format !== 'png')
-      report.add(loss('/output_format', 'the upstream chooses the format; the answer says which', 'unsupported'))
+      report.add(loss('/output_format', 'the upstream chooses the format; the response names it', 'unsupported'))
     const config: JsonObject = { responseModalities: ['IMAGE'] }
     if (Object.keys(image).length > 0) config.imageConfig = image
     const count = takeNumber(fields, 'n') ?? 1
     if (count > 1) {
       config.candidateCount = count
-      report.add(loss('/n', 'some models make one image a call, whatever is asked', 'approximated', 'note'))
+      report.add(loss('/n', 'some models return one image per call', 'approximated', 'note'))
     }
     if (mask !== undefined)
       report.add(loss(mask.at, 'a mask cannot be sent: the whole image may be changed', 'unsupported'))
@@ -76,12 +75,12 @@ export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
       if (typeof data === 'string')
         images.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
       else if (typeof text === 'string' && text.trim() !== '')
-        report.add(loss(at, 'words beside the image have no place in the answer', 'unsupported', 'note'))
+        report.add(loss(at, 'text next to the image cannot be sent in the response', 'unsupported', 'note'))
     }
     if (images.length === 0) throw refusalOf(body, 'an image')
     const { n } = request.settings
     if (typeof n === 'number' && n !== images.length)
-      report.add(loss('', `${n} images were asked for, ${images.length} came`, 'approximated'))
+      report.add(loss('', `${n} images were requested, ${images.length} returned`, 'approximated'))
     const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
     return { images, ...(usage === undefined ? {} : { usage }) }
   },
@@ -133,7 +132,7 @@ export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
 
   decodeResponse(body, { request, report }) {
     if (!isObject(body))
-      throw new GatewayError('upstream_bad_response', 'The upstream answered with no list of images.')
+      throw new GatewayError('upstream_bad_response', 'The upstream responded without a list of images.')
     const images: GeneratedImage[] = []
     const reasons: string[] = []
     for (const one of Array.isArray(body.predictions) ? body.predictions : []) {
@@ -154,7 +153,7 @@ export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
     const wanted = typeof request.settings.n === 'number' ? request.settings.n : 1
     if (wanted !== images.length) {
       const why = reasons.length === 0 ? '' : `: ${reasons.join(' ')}`
-      report.add(loss('', `${wanted} images were asked for, ${images.length} came${why}`, 'approximated'))
+      report.add(loss('', `${wanted} images were requested, ${images.length} returned${why}`, 'approximated'))
     }
     return { images }
   },

@@ -33,9 +33,9 @@ describe('image generation that is passed through', () => {
     ['before the image', [partial(0)], {}],
     ['in the middle of an event', [partial(0), completed.slice(0, -30)], {}],
     ['before the second image', [completed], { n: 2 }],
-  ])('reports a stream that is cut off %s', async (_when, parts, asked) => {
+  ])('reports a stream that is cut off %s', async (_when, parts, requested) => {
     const { post, finished } = set({ a: asStream(parts) })
-    const reply = await post('/v1/images/generations', { model: 'real', prompt: 'x', stream: true, ...asked })
+    const reply = await post('/v1/images/generations', { model: 'real', prompt: 'x', stream: true, ...requested })
     expect(await reply.text()).toMatch(/event: error\ndata: \{"type":"error","error":\{"message":.*upstream_truncated/)
     expect(finished[0]).toMatchObject({ outcome: 'failed' })
   })
@@ -140,7 +140,7 @@ describe('image generation in other dialects', () => {
     })
     expect(finished[0]?.losses.map(({ path, detail }) => `${path} ${detail}`)).toEqual([
       expect.stringMatching(/^\/size .*16:9/),
-      expect.stringMatching(/ 2 images were asked for, 1 came: No\./),
+      expect.stringMatching(/ 2 images were requested, 1 returned: No\./),
     ])
   })
 

@@ -1,12 +1,10 @@
 import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { decodeError } from '../../formats/chat/error.ts'
 import { complain } from '../../formats/chat/validate.ts'
 import type { BillableUnits, Usage } from '../../formats/ir.ts'
 import { leftover, takeAny, takeString, unread } from '../../formats/shared/json-fields.ts'
-import { pointer } from '../../formats/shared/pointers.ts'
 import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImages } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/form.ts'
@@ -76,18 +74,18 @@ const stringOr = (value: Json | undefined, fallback: string): string => (typeof 
 /** Converts a whole response to events: each image becomes the event that completes it. */
 const eventsOf =
   (type: string): NonNullable<ImagesDialect['toEvents']> =>
-  (body, asked) => {
+  (body, request) => {
     const images = listOf(body.data).filter(isObject)
-    if (images.length === 0) throw new GatewayError('upstream_bad_response', 'The upstream answered without an image.')
+    if (images.length === 0) throw new GatewayError('upstream_bad_response', 'The upstream responded without an image.')
     return [
       ...images.map((image, index) => {
         const event: JsonObject & { type: string } = {
           type,
           ...image,
           created_at: body.created ?? 0,
-          size: stringOr(body.size, stringOr(asked.size, 'auto')),
-          quality: stringOr(body.quality, stringOr(asked.quality, 'auto')),
-          background: stringOr(body.background, stringOr(asked.background, 'auto')),
+          size: stringOr(body.size, stringOr(request.size, 'auto')),
+          quality: stringOr(body.quality, stringOr(request.quality, 'auto')),
+          background: stringOr(body.background, stringOr(request.background, 'auto')),
           output_format: stringOr(body.output_format, 'png'),
         }
         // Usage is in the last event only, so that it is counted once.

@@ -1,8 +1,6 @@
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { Report, Usage } from '../../formats/ir.ts'
 import type { Unread } from '../../formats/shared/json-fields.ts'
-import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 
 /** An image in a request; `at` is its position in the body. */
@@ -47,8 +45,8 @@ const defaults: { readonly [key: string]: ReadonlySet<Json> } = {
 
 /** Reports for settings with an explanation of their own. */
 const details: { readonly [key: string]: string } = {
-  partial_images: 'the image comes in one piece',
-  response_format: 'the answer holds the image itself, not an address',
+  partial_images: 'the image is sent in one piece',
+  response_format: 'the response contains the image as data, not as a URL',
 }
 const notes: ReadonlySet<string> = new Set(['partial_images', 'user'])
 
@@ -60,7 +58,7 @@ export function reportUnsupportedSettings(settings: Unread, report: Report): voi
     report.add(
       loss(
         pointer('', key),
-        detail ?? `${key} has no counterpart in the upstream's dialect`,
+        detail ?? `${key} has no counterpart in the API format of the upstream`,
         'unsupported',
         notes.has(key) ? 'note' : 'warn',
       ),
@@ -89,7 +87,7 @@ export function takeAspectRatio(settings: Unread, ratios: readonly string[], rep
   }
   const best = ratios.reduce((nearest, ratio) => (distance(ratio) < distance(nearest) ? ratio : nearest))
   const exact = distance(best) < 0.001
-  const detail = `the upstream takes an aspect ratio, not a size in pixels: ${best}`
+  const detail = `the upstream accepts an aspect ratio, not a size in pixels; ${best} is sent`
   report.add(loss('/size', detail, 'approximated', exact ? 'note' : 'warn'))
   return best
 }

@@ -1,6 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import { readWhole, type Spool } from '../../http/spool.ts'
 
 /** One part of an upload, unchanged. */

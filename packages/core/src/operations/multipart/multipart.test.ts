@@ -151,7 +151,7 @@ describe('an upload', () => {
   })
 
   it.each([
-    ['no declared boundary', 'multipart/form-data', write([field('model', 'm')]), /names no boundary/],
+    ['no declared boundary', 'multipart/form-data', write([field('model', 'm')]), /has no boundary/],
     ['another boundary', 'multipart/form-data; boundary=x', write([field('model', 'm')]), /closing boundary/],
     ['no bytes', type, new Uint8Array(0), /closing boundary/],
     ['a part without a name', type, write([{ head: 'Content-Type: text/plain', bytes: utf8('x') }]), /no name/],

@@ -61,7 +61,7 @@ function createReader(contentType: string) {
     open = true
     const head = readHead(info)
     if (head === undefined) {
-      fail(malformed('a part has no name, or one that can be read in two ways'))
+      fail(malformed('a part has no name, or an ambiguous one'))
       return ignore
     }
     const { name, filename } = head
@@ -197,7 +197,7 @@ const titled = (name: string): string => name.replace(/(^|-)[a-z]/g, (letters) =
 function errorOf(error: MultipartError): GatewayError {
   switch (error._tag) {
     case 'InvalidBoundary':
-      return new GatewayError('invalid_request', "The content type 'multipart/form-data' names no boundary.", {
+      return new GatewayError('invalid_request', "The content type 'multipart/form-data' has no boundary.", {
         param: 'content-type',
       })
     case 'BadHeaders':

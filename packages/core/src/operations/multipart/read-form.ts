@@ -2,7 +2,7 @@ import { ignoreRejection, isThenable, runSilently, settleWithin } from '../../ba
 import { toBase64 } from '../../base/bytes.ts'
 import { observe, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { GatewayContext } from '../../calls/call.ts'
 import type { Logger } from '../../config/config.ts'
 import { setOwn } from '../../formats/shared/json-fields.ts'

@@ -6,8 +6,8 @@ import type { Handler } from '../route.ts'
 const betaPrefix = 'openai-beta.'
 
 /**
- * Chooses the subprotocol of the response: `realtime`, or the first offered one that is no token. A client that offers subprotocols and gets
- * none fails the connection, so a token alone is a 400 that says what is missing.
+ * Chooses the subprotocol of the response: `realtime`, or the first offered one that is not a token. A client that offers subprotocols
+ * closes a connection without one, so an offer of only a token is rejected with a 400 that names the missing protocol.
  */
 export function chooseProtocol(inbound: Inbound): string | undefined {
   const names = offeredProtocols(inbound)
@@ -17,13 +17,13 @@ export function chooseProtocol(inbound: Inbound): string | undefined {
   if (chosen === undefined)
     throw new GatewayError(
       'invalid_request',
-      "Sec-WebSocket-Protocol: a token alone is no protocol that could be answered: offer 'realtime' beside it.",
+      "Sec-WebSocket-Protocol: a token alone is not a protocol. Offer 'realtime' in addition.",
       { param: 'sec-websocket-protocol' },
     )
   return chosen
 }
 
-/** `OpenAI-Beta`, which browsers write as a subprotocol too: `openai-beta.realtime-v1`. */
+/** Returns the header `OpenAI-Beta`. Browsers send it as a subprotocol: `openai-beta.realtime-v1`. */
 export function betaHeader(inbound: Inbound): string | undefined {
   const header = inbound.header('openai-beta')
   if (header !== undefined) return header
@@ -40,7 +40,7 @@ export function checkHandshake(inbound: Inbound): void {
   if (version !== '13')
     throw new GatewayError(
       'invalid_request',
-      `Sec-WebSocket-Version: ${version === undefined ? 'the header is required' : `'${version.slice(0, 20)}' is not spoken here`}: send 13.`,
+      `Sec-WebSocket-Version: ${version === undefined ? 'the header is required' : `'${version.slice(0, 20)}' is not supported`}: send 13.`,
       { status: 426, headers: { 'sec-websocket-version': '13' } },
     )
   const key = inbound.header('sec-websocket-key') ?? ''
@@ -59,17 +59,17 @@ const upgradeRequired = (upgrade?: string): GatewayError =>
   upgrade?.toLowerCase() === 'websocket'
     ? new GatewayError(
         'not_implemented',
-        "This server does not hand WebSocket upgrades to the gateway: attach server.on('upgrade', nodeUpgrade(gateway)).",
+        "This server does not pass WebSocket upgrades to the gateway. Add server.on('upgrade', nodeUpgrade(gateway)).",
       )
-    : new GatewayError('invalid_request', 'This path is a WebSocket: send an upgrade request.', {
+    : new GatewayError('invalid_request', 'This path requires WebSocket. Send an upgrade request.', {
         status: 426,
         headers: { upgrade: 'websocket' },
       })
 
 /**
- * What becomes of a query parameter. `model` is sent with the upstream's name for it. Credentials are the client's: they are not sent, and authenticate
- * nobody. Any other parameter is refused. At an upstream it might choose another model or session than was checked (`deployment`, `call_id`,
- * `intent`), and dropping it would open another session than was asked for.
+ * Treatment of query parameters. `model` is sent with the upstream's name for it. Credentials of the client are not sent, and don't
+ * authenticate it. Any other parameter is rejected: at an upstream it could choose another model or session than the checked one
+ * (`deployment`, `call_id`, `intent`), and without it the session would differ from the requested one.
  */
 const queryParameters: { readonly [name: string]: 'model' | 'credential' } = {
   model: 'model',
@@ -82,12 +82,12 @@ const queryParameters: { readonly [name: string]: 'model' | 'credential' } = {
 
 /** Reads the requested model, and the query for the upstream. */
 export function readQuery({ query }: Inbound): { readonly model: string; queryFor(model: string): string } {
-  const asked = new URLSearchParams(query)
-  for (const name of asked.keys()) {
+  const parameters = new URLSearchParams(query)
+  for (const name of parameters.keys()) {
     const kind = Object.hasOwn(queryParameters, name.toLowerCase()) ? queryParameters[name.toLowerCase()] : undefined
     if (kind === undefined || (kind === 'model' && name !== 'model')) throw unknownParameter(name.slice(0, 100))
   }
-  const [model = '', ...others] = asked.getAll('model')
+  const [model = '', ...others] = parameters.getAll('model')
   if (model === '')
     throw new GatewayError('invalid_request', 'You must provide a model parameter: /v1/realtime?model=<name>.', {
       param: 'model',
@@ -100,6 +100,6 @@ export function readQuery({ query }: Inbound): { readonly model: string; queryFo
 const unknownParameter = (name: string): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `Unknown query parameter '${name}': realtime sessions take 'model' only. Settings of an upstream, such as its API version, belong to the gateway's configuration.`,
+    `Unknown query parameter '${name}': realtime sessions accept only 'model'. Set options of an upstream, such as its API version, in the gateway's configuration.`,
     { param: name },
   )

@@ -1,14 +1,12 @@
 import { newId } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { Identity } from '../../config/identity.ts'
 import type { RealtimeSession } from '../../config/realtime.ts'
-import { wireCodecOf } from '../../formats/codec-registry.ts'
+import { wireCodecs } from '../../formats/codec-registry.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { modelPlaces, routerPlaces, toolPlaces, visitValue } from '../../formats/shared/model-places.ts'
-import type { Router } from '../../routing/router.ts'
-import { hasModelList, modelListVisitor } from '../../routing/router.ts'
+import { hasModelList, modelListVisitor, type Router } from '../../routing/router.ts'
 
 /** Returns the check of a client's messages in a session; undefined for callers that may use every model. */
 export function clientMessageCheck(router: Router, identity: Identity | null): RealtimeSession<unknown>['checkClient'] {
@@ -40,12 +38,12 @@ function parse(text: string): Json | undefined {
 const notJson = (): GatewayError =>
   new GatewayError(
     'invalid_request',
-    'The message is not valid JSON: a limited list of models cannot be checked in it.',
+    'The message is not valid JSON, so its models cannot be checked against the models that this token may use.',
   )
 
 /** Encodes an error as the provider does for a rejected event. */
 function errorEvent({ info }: GatewayError, event: Json | undefined): string {
-  const { error } = wireCodecOf('chat').encodeError(info, '').body
+  const { error } = wireCodecs.chat.encodeError(info, '').body
   const id = isObject(event) && typeof event.event_id === 'string' ? event.event_id : null
   return JSON.stringify({
     type: 'error',

@@ -105,7 +105,7 @@ describe('opening a session', () => {
         'api_key',
       ],
       ['model=nothing', {}, 404, 'model_not_found'],
-      ['model=none', {}, 400, 'offers no such endpoint'],
+      ['model=none', {}, 400, 'does not support realtime'],
       ['model=', {}, 400, 'model'],
       ['', {}, 400, 'model'],
       ['model=m', { upgrade: 'h2c' }, 426, 'upgrade request'],
@@ -180,7 +180,7 @@ describe('opening a session', () => {
       const opening = await open('model=m')
       expect(opening).toMatchObject({ ok: false, reply: { status: expected } })
       expect(JSON.stringify(opening)).not.toMatch(/canary|up\.example/)
-      expect(logged.filter((line) => line.includes("'up' refused"))).toHaveLength(status === 401 ? 1 : 0)
+      expect(logged.filter((line) => line.includes("'up' rejected"))).toHaveLength(status === 401 ? 1 : 0)
     }
   })
 })
@@ -266,8 +266,8 @@ describe('a session', () => {
     const { readUpstream } = await session()
     const error = JSON.stringify({ type: 'error', error: { message: `${key} is no key of https://up.example` } })
     expect(readUpstream(error)).toBe('{"type":"error","error":{"message":"*** is no key of [upstream]"}}')
-    const said = JSON.stringify({ type: 'response.output_text.done', text: 'see up.example' })
-    expect(readUpstream(said)).toBe(said)
+    const event = JSON.stringify({ type: 'response.output_text.done', text: 'see up.example' })
+    expect(readUpstream(event)).toBe(event)
   })
 
   it.each([
@@ -296,7 +296,7 @@ describe('a session', () => {
 })
 
 it.each([
-  [undefined, 426, 'send an upgrade request'],
+  [undefined, 426, 'Send an upgrade request'],
   ['websocket', 501, 'nodeUpgrade(gateway)'],
 ])('a plain HTTP request to the realtime path (upgrade: %s) returns %i', async (upgrade, status, words) => {
   const { gateway } = setUp()

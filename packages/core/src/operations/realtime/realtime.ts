@@ -1,12 +1,11 @@
 import type { TokenCounting } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { GatewayContext } from '../../calls/call.ts'
 import { callHeaders } from '../../calls/reply.ts'
 import { type TargetResponse, tryTargets } from '../../calls/try-targets.ts'
 import type { RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
-import { wireCodecOf } from '../../formats/codec-registry.ts'
+import { wireCodecs } from '../../formats/codec-registry.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound } from '../../http/inbound.ts'
@@ -27,8 +26,8 @@ const openMs = 30_000
 const reasonBytes = 123
 
 /**
- * Opens a session at the first of the model's targets whose upstream accepts it. The client is to be accepted only then, so that it is
- * told of every failure by HTTP. Rejects with a GatewayError; the session ends the call.
+ * Opens a session at the first of the model's targets whose upstream accepts it. The adapter accepts the client only then, so that the
+ * client receives every failure over HTTP. Rejects with a GatewayError; the session ends the call.
  */
 export async function openRealtime<Socket>(
   call: RoutedCall,
@@ -99,7 +98,7 @@ function upgradeRequest(
   return {
     lane: { kind: 'wire', body: '', report: createReport(), readResponse: noResponse, openStream: noResponse },
     url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
-    codec: wireCodecOf(record.format),
+    codec: wireCodecs[record.format],
     ignoresOverrides: true,
     upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
   }
@@ -113,7 +112,7 @@ const noResponse = (): never => {
 const speech: TokenCounting = { output: { fields: [] } }
 
 /** The URL alone asks for a session. */
-const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
+const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
 
 function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound): Record<string, string> {
   const headers: Record<string, string> = {}
@@ -175,11 +174,11 @@ function sessionOf<Socket>(
 const longDelta = 2048
 const decoder = new TextDecoder()
 
-/** Whether a message is a delta, by its type, which is at its beginning. */
+/** Returns whether a message is a delta, by its type, which is at its beginning. */
 const isDelta = (message: Uint8Array): boolean =>
   /"type"\s*:\s*"[\w.]+\.delta"/.test(decoder.decode(message.subarray(0, 256)))
 
-/** Whether an event is `error`, or reports the failure of a response, a transcription or a list of tools. */
+/** Returns whether an event is `error`, or reports the failure of a response, a transcription or a list of tools. */
 const isFailure = ({ type }: JsonObject): boolean => typeof type === 'string' && /^error$|\.failed$/.test(type)
 
 function parse(text: string): Json | undefined {

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { complain } from '../../formats/chat/validate.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { bodyCheck, validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect, Operation } from '../operation.ts'
 
 const plain = z.looseObject({ model: z.string().min(1) })
@@ -19,7 +18,7 @@ const shared = { errors: 'chat', tapResponse: () => ({}) } as const
 export const realtimeSessions: Operation<never, never> = {
   name: 'realtime-sessions',
   dialects: [
-    { ...shared, name: 'sessions', validate: (body: Json) => validateBody(plain, body, complain) },
+    { ...shared, name: 'sessions', validate: bodyCheck(plain, complain) },
     {
       ...shared,
       name: 'client-secrets',

@@ -1,5 +1,4 @@
-import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import { type ReferenceScheme, referencePlaces } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Route } from '../route.ts'

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
 import { type Dialect, reportUnread } from '../operation.ts'

@@ -1,12 +1,9 @@
 import * as z from 'zod'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } from '../../base/json/json.ts'
 import { complain } from '../../formats/chat/validate.ts'
 import { take, takeArray, takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
-import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, bodyCheck } from '../../formats/shared/validate.ts'
 import type { OperationContext, TargetContext } from '../operation.ts'
 
 export interface RerankDocument {
@@ -62,8 +59,8 @@ const v1 = z.looseObject({
   truncation: z.boolean().nullish(),
 })
 
-export const validateV1 = (body: Json): JsonObject => validateBody(v1, body, complain)
-export const validateV2 = (body: Json): JsonObject => validateBody(v2, body, complain)
+export const validateV1 = bodyCheck(v1, complain)
+export const validateV2 = bodyCheck(v2, complain)
 
 const isStrings = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
@@ -129,7 +126,9 @@ function decodeDocument(item: Json, ranks: ReadonlyMap<string, number> | undefin
 export const documentsAsTexts = ({ documents }: RerankRequest, { report }: TargetContext): string[] =>
   documents.map(({ text }, index) => {
     if (text === undefined)
-      report.add(loss(pointer('/documents', index), 'the upstream ranks texts: give a text', 'unsupported', 'fatal'))
+      report.add(
+        loss(pointer('/documents', index), 'the upstream ranks only text: send a text', 'unsupported', 'fatal'),
+      )
     return text ?? ''
   })
 
@@ -142,6 +141,6 @@ export function reportUnsupportedSettings(
   for (const name of names) {
     const place = request.at[name]
     if (request[name] !== undefined && place !== undefined)
-      report.add(loss(place, `${place.slice(1)} has no counterpart in the upstream's dialect`))
+      report.add(loss(place, `${place.slice(1)} has no counterpart in the API format of the upstream`))
   }
 }

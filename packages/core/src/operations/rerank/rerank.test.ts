@@ -61,14 +61,14 @@ describe('rerank', () => {
   })
 
   it('responds in the shape of each path', async () => {
-    const asked = { model: 'v', query: 'q', documents }
-    const v2 = await gatewayTo().post('/v2/rerank', asked)
+    const requested = { model: 'v', query: 'q', documents }
+    const v2 = await gatewayTo().post('/v2/rerank', requested)
     expect(await v2.json()).toEqual({
       id: expect.stringMatching(/^rerank-/),
       results: ranked,
       meta: { api_version: { version: '2' }, tokens: { input_tokens: 9 } },
     })
-    const v1 = await gatewayTo().post('/v1/rerank', asked)
+    const v1 = await gatewayTo().post('/v1/rerank', requested)
     expect(await v1.json()).toEqual({
       id: expect.stringMatching(/^rerank-/),
       model: 'served',
@@ -156,8 +156,8 @@ describe('rerank', () => {
     const set = gatewayTo()
     const reply = await set.post(path, body)
     expect([reply.status, set.seen.length]).toEqual([param === 'model' && 'model' in body ? 404 : 400, 0])
-    const told = await reply.json()
-    expect(told).toMatchObject({ message: expect.any(String), error: { param, message: told.message } })
+    const responseBody = await reply.json()
+    expect(responseBody).toMatchObject({ message: expect.any(String), error: { param, message: responseBody.message } })
   })
 
   it('reports an upstream’s error and an invalid token to all clients', async () => {

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import type { ResponseTap } from '../../formats/codec.ts'
 import type { Usage } from '../../formats/ir.ts'
 import type { ResponseContext } from '../operation.ts'
@@ -34,9 +33,9 @@ export function decodeResults(list: Json | undefined, { request }: RerankContext
   const results = list.map((item) => {
     const { index, relevance_score: score } = isObject(item) ? item : {}
     if (typeof index !== 'number' || !(index in request.documents))
-      throw invalidResponse(`there is no document number ${String(JSON.stringify(index)).slice(0, 20)}`)
-    if (seen.has(index)) throw invalidResponse(`document number ${index} came twice`)
-    if (typeof score !== 'number') throw invalidResponse(`document number ${index} has no score`)
+      throw invalidResponse(`the request has no document with index ${String(JSON.stringify(index)).slice(0, 20)}`)
+    if (seen.has(index)) throw invalidResponse(`it contains document ${index} twice`)
+    if (typeof score !== 'number') throw invalidResponse(`document ${index} has no score`)
     seen.add(index)
     return { index, score }
   })

@@ -1,5 +1,4 @@
-import { isObject, put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { Dialect } from '../operation.ts'
 import { documentsAsTexts, type RerankRequest, reportUnsupportedSettings } from './request.ts'
 import { decodeIds, decodeResults, type RerankResponse, tokenUsage } from './response.ts'

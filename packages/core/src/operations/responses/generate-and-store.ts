@@ -1,13 +1,12 @@
 import type { CallRecord } from '../../accounting/call-record.ts'
 import { newId } from '../../base/bytes.ts'
-import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import { parseExact } from '../../base/json/parse.ts'
 import type { Logger } from '../../config/config.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
 import { blockEnd } from '../../http/sse/blocks.ts'
-import { createSseDecoder, decodeBlock } from '../../http/sse/decode.ts'
+import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import type { RoutedCall } from '../route.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord, withinStoreTimeout } from './records.ts'
@@ -177,7 +176,7 @@ async function saveRecord(response: JsonObject, stored: ResponseRecord, storing:
     await withinStoreTimeout(records.save(id, stored, outputItems(response)))
     return true
   } catch (error) {
-    logger.warn(`modelgate: response of request ${record.requestId} could not be kept`, error)
+    logger.warn(`modelgate: response of request ${record.requestId} could not be stored`, error)
     return false
   }
 }

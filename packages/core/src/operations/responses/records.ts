@@ -1,8 +1,7 @@
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import { parseExact } from '../../base/json/parse.ts'
 import type { Identity } from '../../config/identity.ts'
 import type { ResponseStore } from '../../config/stores.ts'
 import type { Received, ReferenceKind } from '../../formats/references/places.ts'
@@ -39,7 +38,7 @@ export const foreignRecord = Symbol('foreign')
  */
 export interface CallerRecords {
   readonly owner: string
-  /** Whether responses are stored for this caller. */
+  /** True if responses are stored for this caller. */
   readonly isEnabled: boolean
   response(id: string): Promise<ResponseRecord | typeof foreignRecord | undefined>
   /** Returns a stored item of this caller. */

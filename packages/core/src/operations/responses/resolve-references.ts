@@ -1,10 +1,7 @@
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { spliceJson } from '../../base/json/edit.ts'
-import { stringifyExact } from '../../base/json/exact-number.ts'
-import { isObject } from '../../base/json/object.ts'
-import { scanJson } from '../../base/json/scan.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isObject, type Json, type JsonObject, scanJson, stringifyExact } from '../../base/json/json.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
 import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
@@ -117,7 +114,7 @@ function reserve(size: { left: number }, what: Json): void {
   if (size.left < 0)
     throw new GatewayError(
       'request_too_large',
-      'The objects that the request refers to are larger than the limit for requests.',
+      'The objects that the request refers to are larger than the size limit of requests.',
       {
         param: 'input',
       },
@@ -213,5 +210,6 @@ function rewritten({ text, members, value }: RequestBody, set: JsonObject): Requ
     text: spliced,
     members: scanJson(spliced, Number.POSITIVE_INFINITY).members,
     value: body,
+    fields: body,
   }
 }

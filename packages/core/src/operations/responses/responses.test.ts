@@ -3,7 +3,7 @@ import type { ResponseStore } from '../../config/stores.ts'
 import { asJson, asStream, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { memoryResponseStore } from './store.ts'
 
-const said = (text: string) => asJson({ ...message, content: [{ type: 'text', text }] })
+const responseWith = (text: string) => asJson({ ...message, content: [{ type: 'text', text }] })
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
 const streamed = (text: string): string[] => [
   event('message_start', { message: { ...message, content: [], stop_reason: null } }),
@@ -47,7 +47,7 @@ function setUpState(answers: Parameters<typeof setUp>[0], config: Parameters<typ
 
 describe('an upstream without stored responses', () => {
   it.each([false, true])('continues an earlier response, streamed: %s', async (stream) => {
-    const { ask, sentTexts } = setUpState({ m: stream ? asStream(streamed('second')) : said('second') })
+    const { ask, sentTexts } = setUpState({ m: stream ? asStream(streamed('second')) : responseWith('second') })
     const one = await ask({ input: 'first', instructions: 'be kind', stream })
     expect(one).toMatchObject({ store: true, previous_response_id: null })
     const two = await ask({ input: 'third', previous_response_id: one.id, stream })
@@ -63,7 +63,7 @@ describe('an upstream without stored responses', () => {
   })
 
   it('resolves references to items, with and without a type', async () => {
-    const { ask, sentTexts } = setUpState({ m: said('second') })
+    const { ask, sentTexts } = setUpState({ m: responseWith('second') })
     const { output } = await ask({ input: 'first' })
     const id = output[0]?.id
     for (const reference of [{ type: 'item_reference', id }, { id }]) {
@@ -95,19 +95,19 @@ describe('an upstream without stored responses', () => {
   })
 
   it('stores nothing with store: false, or if storing is disabled', async () => {
-    const { ask, call } = setUpState({ m: said('x') })
+    const { ask, call } = setUpState({ m: responseWith('x') })
     const { id, store } = await ask({ input: 'first', store: false })
     expect(store).toBe(false)
     expect((await call('GET', id)).status).toBe(404)
     await expect(ask({ input: 'x', previous_response_id: id })).rejects.toThrow(/400.*previous_response_id/)
-    const none = setUpState({ m: said('x') }, { responses: { store: false } })
+    const none = setUpState({ m: responseWith('x') }, { responses: { store: false } })
     const kept = await none.ask({ input: 'first' })
     expect(kept.store).toBe(false)
     expect((await none.call('GET', kept.id)).status).toBe(404)
   })
 
   it('returns a response only to its owner', async () => {
-    const { ask, call, sentTexts } = setUpState({ m: said('secret') })
+    const { ask, call, sentTexts } = setUpState({ m: responseWith('secret') })
     const { id, output } = await ask({ input: 'first' })
     expect((await call('GET', id)).body).toMatchObject({ id, object: 'response', status: 'completed' })
     for (const [method, path] of [
@@ -128,7 +128,7 @@ describe('an upstream without stored responses', () => {
   })
 
   it('does not let a caller claim the item id of another', async () => {
-    const { ask, sentTexts } = setUpState({ m: said('hers') })
+    const { ask, sentTexts } = setUpState({ m: responseWith('hers') })
     const { output } = await ask({ input: 'first' })
     const id = output[0]?.id
     await ask({ input: [{ type: 'message', id, role: 'user', content: 'his' }] }, 'bob')
@@ -145,7 +145,7 @@ describe('an upstream without stored responses', () => {
   })
 
   it('limits referenced content to the size of a request', async () => {
-    const { ask, seen } = setUpState({ m: said('x') }, { limits: { bodyBytes: 20_000 } })
+    const { ask, seen } = setUpState({ m: responseWith('x') }, { limits: { bodyBytes: 20_000 } })
     const { id } = await ask({ input: [{ type: 'message', id: 'big', role: 'user', content: 'y'.repeat(10_000) }] })
     const calls = seen.length
     await expect(ask({ input: [{ id: 'big' }, { id: 'big' }] })).rejects.toThrow('413')
@@ -157,7 +157,7 @@ describe('an upstream without stored responses', () => {
   })
 
   it('lists input items by page, rejects cancel, and deletes', async () => {
-    const { ask, call } = setUpState({ m: said('x') })
+    const { ask, call } = setUpState({ m: responseWith('x') })
     const input = ['a', 'b', 'c'].map((content) => ({ role: 'user', content }))
     const { id } = await ask({ input })
     const first = (await call('GET', `${id}/input_items?limit=2`)).body
@@ -173,7 +173,7 @@ describe('an upstream without stored responses', () => {
   })
 
   it('reports that a part of the conversation is missing', async () => {
-    const { ask, call } = setUpState({ m: said('x') })
+    const { ask, call } = setUpState({ m: responseWith('x') })
     const one = await ask({ input: 'first' })
     const two = await ask({ input: 'second', previous_response_id: one.id })
     await call('DELETE', one.id)
@@ -183,7 +183,7 @@ describe('an upstream without stored responses', () => {
   })
 
   describe.each([false, true])('streamed: %s', (stream) => {
-    const answers = { m: stream ? asStream(streamed('x')) : said('x') }
+    const answers = { m: stream ? asStream(streamed('x')) : responseWith('x') }
     const broken: ResponseStore = {
       get: () => undefined,
       set: () => Promise.reject(new Error('disk full')),
@@ -193,7 +193,7 @@ describe('an upstream without stored responses', () => {
     it('returns the response if the store fails', async () => {
       const { ask, logged } = setUpState(answers, { responses: { store: broken } })
       expect((await ask({ input: 'first', stream })).output).toHaveLength(1)
-      expect(JSON.stringify(logged)).toContain('could not be kept')
+      expect(JSON.stringify(logged)).toContain('could not be stored')
     })
 
     it.each([
@@ -249,19 +249,19 @@ describe('a store with invalid values', () => {
       set() {},
       delete() {},
     }
-    const { call, post, logged } = setUpState({ m: said('x') }, { responses: { store } })
-    const told = { error: { message: expect.stringContaining('damaged'), type: 'server_error' } }
-    expect(await call('GET', 'resp_x')).toMatchObject({ status: 500, body: told })
-    expect(await call('GET', 'resp_x/input_items')).toMatchObject({ status: 500, body: told })
+    const { call, post, logged } = setUpState({ m: responseWith('x') }, { responses: { store } })
+    const expectedError = { error: { message: expect.stringContaining('damaged'), type: 'server_error' } }
+    expect(await call('GET', 'resp_x')).toMatchObject({ status: 500, body: expectedError })
+    expect(await call('GET', 'resp_x/input_items')).toMatchObject({ status: 500, body: expectedError })
     const body = { model: 'claude-x', input: 'hi', previous_response_id: 'resp_x' }
     const reply = await post('/v1/responses', body, { authorization: 'Bearer ann' })
-    expect({ status: reply.status, body: await reply.json() }).toMatchObject({ status: 500, body: told })
+    expect({ status: reply.status, body: await reply.json() }).toMatchObject({ status: 500, body: expectedError })
     expect(JSON.stringify(logged)).not.toContain('TypeError')
   })
 
   it.each(['{"type":', 'null', '[]'])('fails for items too: %s', async (text) => {
     const store: ResponseStore = { get: (key) => (key.startsWith('item:') ? text : undefined), set() {}, delete() {} }
-    const { ask } = setUpState({ m: said('x') }, { responses: { store } })
+    const { ask } = setUpState({ m: responseWith('x') }, { responses: { store } })
     await expect(ask({ input: [{ type: 'item_reference', id: 'msg_x' }] })).rejects.toThrow(/500.*damaged/)
   })
 })
@@ -271,13 +271,13 @@ describe('a store that never responds', () => {
     vi.useFakeTimers()
     const never = (): Promise<never> => new Promise(() => {})
     const store: ResponseStore = { get: () => undefined, set() {}, delete() {}, [hanging]: never }
-    const { ask, logged } = setUpState({ m: said('x') }, { responses: { store } })
+    const { ask, logged } = setUpState({ m: responseWith('x') }, { responses: { store } })
     const previous = hanging === 'get' ? { previous_response_id: 'resp_x' } : {}
     const answer = ask({ input: 'first', ...previous }).catch((error: Error) => error)
     await vi.advanceTimersByTimeAsync(5001)
     if (hanging === 'get') expect(String(await answer)).toContain('500')
     else expect(await answer).toMatchObject({ object: 'response' })
-    expect(JSON.stringify(logged)).toMatch(/kept|failed/)
+    expect(JSON.stringify(logged)).toMatch(/stored|failed/)
     vi.useRealTimers()
   })
 })
@@ -310,17 +310,17 @@ describe('an upstream that stores responses', () => {
     [{ error: { message: 'key sk-canary-aaaaaaaa at http://a/v1' } }, 502],
     ['<html>http://a/secret</html>', 502],
   ])('does not expose internal details: %j', async (body, status) => {
-    let told: unknown = response
+    let current: unknown = response
     const { ask, call } = setUpState({
-      a: () => new Response(typeof told === 'string' ? told : JSON.stringify(told)),
+      a: () => new Response(typeof current === 'string' ? current : JSON.stringify(current)),
     })
     await ask({ model: 'real', input: 'x' })
-    told = body
+    current = body
     const shown = await call('GET', 'resp_up')
     expect(shown.status).toBe(status)
     expect(JSON.stringify(shown.body)).not.toMatch(/canary|http:/)
     await call('DELETE', 'resp_up')
-    told = response
+    current = response
     expect((await call('GET', 'resp_up')).status).toBe(200)
   })
 
@@ -374,7 +374,7 @@ describe('an upstream that stores responses', () => {
   })
 
   it('receives a conversation that the gateway stores', async () => {
-    const { ask, seen } = setUpState({ m: said('second'), a: asJson(response) })
+    const { ask, seen } = setUpState({ m: responseWith('second'), a: asJson(response) })
     const one = await ask({ input: 'first' })
     await ask({ model: 'real', input: 'third', previous_response_id: one.id })
     const sent = JSON.parse(seen.at(-1)?.body ?? '')

@@ -59,7 +59,7 @@ export function memoryResponseStore({
       // A single huge value must not displace the values of all others.
       if (weightOf(key, value) > maxChars / maxShareDivisor)
         throw new RangeError(
-          `A value of ${value.length} characters is more than an eighth of ${maxChars}: raise \`maxChars\` to keep it.`,
+          `A value of ${value.length} characters is larger than an eighth of maxChars (${maxChars}). Raise maxChars to store it.`,
         )
       const weight = weightOf(key, value)
       entries.set(key, { value, until: now() + ttlMs, owner })

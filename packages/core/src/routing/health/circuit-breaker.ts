@@ -1,4 +1,5 @@
 import type { BreakerConfig } from '../../config/config.ts'
+import type { CircuitChanged } from '../../config/plugin.ts'
 import type { HealthState } from '../../config/stores.ts'
 import type { Caller, CallerCooldowns } from './cooldowns.ts'
 
@@ -36,11 +37,26 @@ export interface CircuitBreaker {
   recordResponse(id: string, caller: Caller, probe: Probe): void
   /** Records the end of a call. */
   recordEnd(id: string, caller: Caller, probe: Probe, outcome: CallOutcome): void
+  /** Returns the state of a target for all callers. */
+  stateOf(id: string): 'closed' | 'open' | 'half-open'
+  /** Returns the ids of the targets that were called recently. */
+  ids(): Iterable<string>
+  /** Returns whether a call to any of the targets has succeeded since one of them opened. */
+  hasSucceeded(): boolean
 }
+
+/**
+ * Reports that a breaker has changed its state.
+ *
+ * @param forMs milliseconds until the next trial call, if it opened
+ */
+export type OnBreakerChange = (kind: CircuitChanged['kind'], id: string, oneCaller: boolean, forMs?: number) => void
 
 interface TargetRecord {
   readonly history: TargetHistory
   readonly callers: Map<string, CallerHistory>
+  /** A probe for all callers has started, and no probe has had a result. */
+  isHalfOpen: boolean
 }
 
 /** Removes undefined settings, so that defaults apply. */
@@ -54,11 +70,22 @@ export function createCircuitBreaker(
   settings: BreakerConfig | false | undefined,
   state: HealthState,
   callerCooldowns: CallerCooldowns,
+  onChange: OnBreakerChange = () => {},
 ): CircuitBreaker {
-  if (settings === false) return { waitMs: () => 0, startCall: () => 'none', recordResponse() {}, recordEnd() {} }
+  if (settings === false)
+    return {
+      waitMs: () => 0,
+      startCall: () => 'none',
+      recordResponse() {},
+      recordEnd() {},
+      stateOf: () => 'closed',
+      ids: () => [],
+      hasSucceeded: () => false,
+    }
   const config = { ...defaultBreaker, ...definedSettings(settings) }
   const { restMs } = config
   const records = new Map<string, TargetRecord>()
+  let hasSucceeded = false
   let size = 0
   const countRecord = (): void => {
     if (size >= mostRecords) {
@@ -71,7 +98,7 @@ export function createCircuitBreaker(
     let record = records.get(id)
     if (record === undefined) {
       countRecord()
-      record = { history: new TargetHistory(config), callers: new Map() }
+      record = { history: new TargetHistory(config), callers: new Map(), isHalfOpen: false }
       records.set(id, record)
     }
     return record
@@ -93,6 +120,17 @@ export function createCircuitBreaker(
   const coolDownForAll = (id: string): void => state.write(id, { until: Date.now() + restMs, reason: 'failing' })
   /** Stops waiting for the probe's result: the call of the next caller becomes the probe. */
   const releaseProbe = (id: string): void => state.write(id, { until: 0, reason: 'failing' })
+  /** Opens the breaker for all callers. Returns false if it was open. */
+  const open = (id: string): boolean => {
+    const record = recordOf(id)
+    const wasClosed = state.read(id) === undefined
+    const isChange = record.isHalfOpen || wasClosed
+    record.isHalfOpen = false
+    if (wasClosed) hasSucceeded = false
+    coolDownForAll(id)
+    if (isChange) onChange('circuit-opened', id, false, restMs)
+    return isChange
+  }
 
   return {
     waitMs(id, caller) {
@@ -112,22 +150,41 @@ export function createCircuitBreaker(
         coolDownForAll(id)
         // Twice as long for this caller: if its probe has no result, another caller makes the next probe.
         coolDownForCaller(id, caller, 2 * restMs)
+        const record = recordOf(id)
+        if (!record.isHalfOpen) {
+          record.isHalfOpen = true
+          onChange('circuit-half-open', id, false)
+        }
         return 'all'
       }
       if (forCaller === undefined) return 'none'
       coolDownForCaller(id, caller)
+      const history = records.get(id)?.callers.get(caller as string)
+      if (history?.reported === 'open') {
+        history.reported = 'half-open'
+        onChange('circuit-half-open', id, true)
+      }
       return 'caller'
     },
     recordResponse(id, caller, probe) {
       if (probe === 'none') return
       const record = records.get(id)
+      let wasReported = false
       if (caller !== undefined) {
         callerCooldowns.forget(id, caller)
+        wasReported = record?.callers.get(caller)?.reported !== undefined
         if (record?.callers.delete(caller) === true) size--
       }
-      if (probe === 'caller') return
+      if (probe === 'caller') {
+        if (wasReported) onChange('circuit-closed', id, true)
+        return
+      }
       record?.history.clear()
       state.write(id, undefined)
+      // False for the second of two probes, which started because the first one took too long.
+      if (record?.isHalfOpen !== true) return
+      record.isHalfOpen = false
+      onChange('circuit-closed', id, false)
     },
     recordEnd(id, caller, probe, outcome) {
       if (outcome === 'unknown') {
@@ -139,20 +196,36 @@ export function createCircuitBreaker(
       const callerHistory = caller === undefined ? undefined : callerHistoryOf(id, caller)
       history.add(outcome, caller)
       callerHistory?.add(outcome !== 'ok')
-      if (outcome === 'ok') return
+      if (outcome === 'ok') {
+        hasSucceeded = true
+        return
+      }
       // Calls that started before a breaker opened must not prolong the cooldown.
-      if (probe !== 'none' || (callerHistory?.isFailing() === true && callerCooldown(id, caller) === undefined))
-        coolDownForCaller(id, caller)
+      const opensForCaller =
+        probe === 'caller' || (callerHistory?.isFailing() === true && callerCooldown(id, caller) === undefined)
+      if (opensForCaller || probe === 'all') coolDownForCaller(id, caller)
+      let opened = false
       if (history.isFailing()) {
-        if (probe !== 'all' && state.read(id) !== undefined) return
-        // After a probe, counting starts again by the same rules.
-        history.clear()
-        coolDownForAll(id)
+        if (probe === 'all' || state.read(id) === undefined) {
+          // After a probe, counting starts again by the same rules.
+          history.clear()
+          opened = open(id)
+        }
       } else if (probe === 'all') {
-        if (outcome === 'unavailable' || caller === undefined) coolDownForAll(id)
+        if (outcome === 'unavailable' || caller === undefined) opened = open(id)
         else releaseProbe(id)
       }
+      if (opened || !opensForCaller || callerHistory === undefined || callerHistory.reported === 'open') return
+      callerHistory.reported = 'open'
+      onChange('circuit-opened', id, true, restMs)
     },
+    stateOf(id) {
+      const cooldown = state.read(id)
+      if (cooldown === undefined) return 'closed'
+      return records.get(id)?.isHalfOpen === true || cooldown.until <= Date.now() ? 'half-open' : 'open'
+    },
+    ids: () => records.keys(),
+    hasSucceeded: () => hasSucceeded,
   }
 }
 
@@ -172,6 +245,8 @@ class CallerHistory {
   #next = 0
   #failuresInRow = 0
   #failed = 0
+  /** The last reported state of the caller's own breaker. Undefined: closed, or open together with that for all callers. */
+  reported: 'open' | 'half-open' | undefined
 
   constructor(config: Config) {
     this.#config = config

@@ -91,13 +91,13 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
       },
       { limits: { firstByteMs: 10_000 }, retry: false, breaker: false },
     )
-    const asked = chat()
+    const pending = chat()
     await seconds(2)
     step(stepMs)
     await seconds(7)
     expect(finished).toHaveLength(0)
     await seconds(1)
-    expect((await asked).status).toBe(504)
+    expect((await pending).status).toBe(504)
     expect(finished[0]?.attempts[0]?.latencyMs).toBe(10_000)
   })
 
@@ -151,8 +151,8 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
   })
 
   it('does not prolong the lifetime of an access token', async () => {
-    let asked = 0
-    const token = cacheUntilExpiry(async () => ({ value: ++asked, expiresAt: Date.now() + 600_000 }))
+    let calls = 0
+    const token = cacheUntilExpiry(async () => ({ value: ++calls, expiresAt: Date.now() + 600_000 }))
     expect(await token()).toBe(1)
     step(stepMs)
     await seconds(600)

@@ -1,5 +1,6 @@
 import { monotonicNow } from '../../base/async.ts'
 import type { ErrorKind } from '../../base/error-kinds.ts'
+import type { CooldownStarted } from '../../config/plugin.ts'
 import type { Cooldown, CooldownReason, HealthState } from '../../config/stores.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { rendezvous } from '../affinity.ts'
@@ -74,12 +75,6 @@ export interface CallerCooldowns {
   forget(id: string, caller: string): void
   /** Whether the target or key has a cooldown for another caller now. */
   hasOther(id: string, caller: string): boolean
-}
-
-interface TimedCooldown {
-  /** By `monotonicNow`: a step of the system's time neither ends nor prolongs a rest. */
-  readonly deadline: number
-  readonly reason: CooldownReason
 }
 
 export function createCallerCooldowns(): CallerCooldowns {
@@ -174,8 +169,23 @@ const maxCooldownMs = 3_600_000
 
 const soleKey: KeyChoice = { key: undefined, waitMs: 0, doubtful: false }
 
-/** Creates a key pool that uses keys in turn by weight and skips keys with a cooldown. */
-export function createKeyPool(state: HealthState, callerRests: CallerCooldowns): KeyPool {
+/** The error behind each reason of a cooldown. */
+const errorOf = {
+  rate_limited: 'rate_limited',
+  quota_exceeded: 'quota_exceeded',
+  refused: 'upstream_auth',
+} as const satisfies { readonly [R in keyof typeof defaultMs]: ErrorKind }
+
+/**
+ * Creates a key pool that uses keys in turn by weight and skips keys with a cooldown.
+ *
+ * @param notify called for each cooldown that starts, and not for one that is prolonged
+ */
+export function createKeyPool(
+  state: HealthState,
+  callerRests: CallerCooldowns,
+  notify?: (notice: CooldownStarted) => void,
+): KeyPool {
   /** Smooth weighted round robin: the credit of each key, by upstream. */
   const credits = new Map<string, number[]>()
 
@@ -265,12 +275,26 @@ export function createKeyPool(state: HealthState, callerRests: CallerCooldowns):
       const waitMs = Math.min(maxCooldownMs, forMs ?? defaultMs[reason])
       const isStatedLimit = forMs !== undefined && reason !== 'refused'
       const isAboutRequest = reason === 'refused' && about === 'model'
-      if (caller !== undefined && !isStatedLimit && (isAboutRequest || !callerRests.hasOther(place, caller)))
-        return callerRests.write(place, caller, waitMs, reason)
-      const until = Date.now() + waitMs
-      // A guess does not shorten a cooldown that the upstream stated for another call.
-      if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return
-      state.write(place, { until, reason })
+      const oneCaller =
+        caller !== undefined && !isStatedLimit && (isAboutRequest || !callerRests.hasOther(place, caller))
+      const isNew = notify !== undefined && cooldownAt(place, oneCaller ? caller : undefined) === undefined
+      if (oneCaller) callerRests.write(place, caller, waitMs, reason)
+      else {
+        const until = Date.now() + waitMs
+        // A guess does not shorten a cooldown that the upstream stated for another call.
+        if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return
+        state.write(place, { until, reason })
+      }
+      if (!isNew) return
+      notify({
+        kind: 'cooldown-started',
+        upstream: upstreamName,
+        ...(about === 'model' ? { model } : {}),
+        ...(key === undefined ? {} : { key }),
+        forMs: waitMs,
+        error: errorOf[reason],
+        ...(oneCaller ? { oneCaller } : {}),
+      })
     },
   }
 }

@@ -17,14 +17,14 @@ export const guardedHealthState = (state: HealthState, logger: Logger): HealthSt
       if (isCooldown(cooldown)) return cooldown
       ignoreRejection(cooldown)
       const hint = isThenable(cooldown)
-        ? 'return it at once, from a copy in this process'
+        ? 'return the value synchronously, from a copy in this process'
         : 'return { until, reason } or undefined'
       logOncePerMinute(
         logger,
-        `modelgate: health.read returned ${typeNameOf(cooldown)}: ${hint}. The target is taken to be ready.`,
+        `modelgate: health.read returned ${typeNameOf(cooldown)}: ${hint}. The target is treated as ready.`,
       )
     } catch (error) {
-      logOncePerMinute(logger, 'modelgate: health.read failed; the target is taken to be ready', error)
+      logOncePerMinute(logger, 'modelgate: health.read failed; the target is treated as ready', error)
     }
     return undefined
   },

@@ -233,12 +233,12 @@ const settings = { budgetRatio: 0.2, budgetFloor: 3 }
 function retriesAfter(calls: number, wish = settings): number {
   const budget = createRetryBudget()
   for (let call = 0; call < calls; call++) budget.recordCall()
-  let taken = 0
-  while (taken < 1000 && budget.spend(wish)) {
+  let used = 0
+  while (used < 1000 && budget.spend(wish)) {
     budget.recordCall()
-    taken++
+    used++
   }
-  return taken
+  return used
 }
 
 it.each([
@@ -257,32 +257,32 @@ it.each([
 
 it('counts the calls of the last ten seconds for the retry budget', () => {
   const budget = createRetryBudget()
-  const taken = (): number => {
+  const countTaken = (): number => {
     let count = 0
     for (; budget.spend(settings); count++) budget.recordCall()
     return count
   }
   for (let call = 0; call < 100; call++) budget.recordCall()
-  expect(taken()).toBe(20)
+  expect(countTaken()).toBe(20)
   vi.advanceTimersByTime(9000)
-  expect(taken()).toBe(0)
+  expect(countTaken()).toBe(0)
   vi.advanceTimersByTime(1000)
-  expect(taken()).toBe(3)
+  expect(countTaken()).toBe(3)
   // A slot is reset before it is reused.
   vi.advanceTimersByTime(10_000)
-  expect(taken()).toBe(3)
+  expect(countTaken()).toBe(3)
 })
 
 it('gives one of several callers at most half of the retry budget without increasing the total', () => {
   const budget = createRetryBudget()
   for (let call = 0; call < 90; call++) budget.recordCall('ann')
   for (let call = 0; call < 10; call++) budget.recordCall('ben')
-  const taken = (caller: string): number => {
+  const countTaken = (caller: string): number => {
     let count = 0
     for (; budget.spend(settings, caller); count++) budget.recordCall(caller)
     return count
   }
-  expect([taken('ann'), taken('ben'), taken('ann')]).toEqual([10, 10, 0])
+  expect([countTaken('ann'), countTaken('ben'), countTaken('ann')]).toEqual([10, 10, 0])
 })
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))

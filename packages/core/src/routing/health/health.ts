@@ -3,9 +3,10 @@ import { errorKinds } from '../../base/error-kinds.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { BreakerConfig, GatewayConfig, Logger, RetryConfig } from '../../config/config.ts'
 import type { Identity } from '../../config/identity.ts'
+import type { CircuitChanged, CooldownStarted } from '../../config/plugin.ts'
 import type { HealthState } from '../../config/stores.ts'
 import type { ResolvedTarget } from '../router.ts'
-import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+import { type CircuitBreaker, createCircuitBreaker, type OnBreakerChange } from './circuit-breaker.ts'
 import {
   type Caller,
   type CallerCooldowns,
@@ -44,7 +45,7 @@ export interface Health {
 }
 
 /** The health of one upstream, and the settings that it was created with. */
-interface UpstreamHealth {
+export interface UpstreamHealth {
   readonly settings: BreakerConfig | false | undefined
   readonly shared: HealthState | undefined
   readonly state: HealthState
@@ -89,12 +90,14 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
  *
  * @param shared the host's HealthState. Default: the memory of this process
  * @param earlier health of the previous configuration, from `unchangedUpstreams`
+ * @param notify called for each change of a circuit breaker and each cooldown. Kept by the health that later configurations continue to use
  */
 export function createHealth(
   settings: BreakerConfig | false | undefined,
   shared?: HealthState,
   earlier?: PreviousHealth,
   logger: Logger = console,
+  notify: (notice: CircuitChanged | CooldownStarted) => void = () => {},
 ): Health {
   const latencies = earlier?.latencies ?? createLatencies()
   // Each upstream has its own state: late results of a replaced upstream must not count against a new one of the same name.
@@ -106,15 +109,19 @@ export function createHealth(
         name,
         isSame(one.settings, settings)
           ? one
-          : { ...one, settings, breaker: createCircuitBreaker(settings, one.state, one.callerCooldowns) },
+          : {
+              ...one,
+              settings,
+              breaker: createCircuitBreaker(settings, one.state, one.callerCooldowns, breakerNotices(name, notify)),
+            },
       )
   const healthOf = (upstreamName: string): UpstreamHealth => {
     let one = all.get(upstreamName)
     if (one === undefined) {
       const state = shared === undefined ? memoryHealthState() : guardedHealthState(shared, logger)
       const callerCooldowns = createCallerCooldowns()
-      const breaker = createCircuitBreaker(settings, state, callerCooldowns)
-      const keys = createKeyPool(state, callerCooldowns)
+      const breaker = createCircuitBreaker(settings, state, callerCooldowns, breakerNotices(upstreamName, notify))
+      const keys = createKeyPool(state, callerCooldowns, notify)
       one = { settings, shared, state, callerCooldowns, breaker, keys, budget: createRetryBudget() }
       all.set(upstreamName, one)
     }
@@ -179,6 +186,18 @@ export function createHealth(
       healthOf(upstreamName).budget.spend(retry, callerOf(identity)),
   }
 }
+
+/** Converts changes of an upstream's breakers to notices. */
+const breakerNotices =
+  (upstream: string, notify: (notice: CircuitChanged) => void): OnBreakerChange =>
+  (kind, id, oneCaller, forMs) =>
+    notify({
+      kind,
+      upstream,
+      model: id.slice(upstream.length + 1),
+      ...(forMs === undefined ? {} : { forMs }),
+      ...(oneCaller ? { oneCaller } : {}),
+    })
 
 /** Whether a target can be called now. */
 export interface Availability {

@@ -23,13 +23,13 @@ async function read(bytes: Uint8Array, size = bytes.length || 1): Promise<Read> 
 
 const first = eventFrame('messageStart', { role: 'assistant' })
 const second = eventFrame('contentBlockDelta', { delta: { text: 'hi' } })
-const told = 'event: messageStart\ndata: {"role":"assistant"}\n\n'
+const eventText = 'event: messageStart\ndata: {"role":"assistant"}\n\n'
 const toldToo = 'event: contentBlockDelta\ndata: {"delta":{"text":"hi"}}\n\n'
 
 describe('a stream of frames', () => {
   test('becomes server-sent events, however its bytes are split', async () => {
     for (let size = 1; size < 40; size += 3)
-      expect(await read(concatBytes([first, second]), size)).toEqual({ text: told + toldToo })
+      expect(await read(concatBytes([first, second]), size)).toEqual({ text: eventText + toldToo })
   })
 
   test('is truncated if it ends within a frame, but not between frames', async () => {
@@ -38,7 +38,7 @@ describe('a stream of frames', () => {
       const { text, error } = await read(all.subarray(0, length), 11)
       const whole = length === 0 || length === first.length || length === all.length
       expect(error?.info.kind, String(length)).toBe(whole ? undefined : 'upstream_truncated')
-      expect(text).toBe(length < first.length ? '' : length < all.length ? told : told + toldToo)
+      expect(text).toBe(length < first.length ? '' : length < all.length ? eventText : eventText + toldToo)
     }
   })
 
@@ -54,7 +54,7 @@ describe('a stream of frames', () => {
     ['inventedTomorrowException', 'New', 'upstream_error'],
   ])('throws the error of a %s (%s) after earlier events', async (type, message, kind) => {
     const { text, error } = await read(concatBytes([first, exceptionFrame(type, { message }), second]))
-    expect(text).toBe(told)
+    expect(text).toBe(eventText)
     expect(error?.info).toMatchObject({ kind, message })
   })
 

@@ -1,8 +1,8 @@
 import { fromBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
+import { parseObject } from '../../base/json/parse.ts'
 import { streamException } from '../../formats/converse/error.ts'
-import { parseObject } from '../../formats/shared/json-text.ts'
-import { encodeSse, type SseEvent } from '../../http/sse/event.ts'
+import { encodeSse, type SseEvent } from '../../http/sse/sse.ts'
 import { createFrameDecoder, type EventFrame } from './event-stream.ts'
 
 /** AWS sends at most 16 MiB of payload in a frame. */

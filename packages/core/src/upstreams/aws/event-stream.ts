@@ -1,6 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { eventTooLarge } from '../../http/sse/decode.ts'
+import { eventTooLarge } from '../../http/sse/sse.ts'
 
 /**
  * A frame of AWS's event stream encoding (`application/vnd.amazon.eventstream`); all numbers are big-endian:

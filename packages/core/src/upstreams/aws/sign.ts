@@ -72,7 +72,7 @@ async function loadSigner(): Promise<Signer> {
     return AwsV4Signer
   } catch (cause) {
     throw new Error(
-      "AWS credentials need the package 'aws4fetch' to sign calls: npm install aws4fetch. Or use a Bedrock API key (apiKey), which needs no signature.",
+      "AWS credentials require the package 'aws4fetch' to sign calls. Run npm install aws4fetch, or use a Bedrock API key (apiKey), which needs no signature.",
       { cause },
     )
   }

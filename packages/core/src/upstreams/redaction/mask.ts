@@ -96,9 +96,9 @@ interface Part {
 export class PartIndex {
   /** All secrets, separated by a character that no header contains. */
   readonly #secrets: string
-  /** By hash: 1 + the position of the last gram with this hash, or 0. */
+  /** For each hash: 1 + the position of the last gram with this hash, or 0. */
   readonly #slots: Int32Array
-  /** By position: 1 + the position of the previous gram with the same hash, or 0. */
+  /** For each position: 1 + the position of the previous gram with the same hash, or 0. */
   readonly #earlier: Int32Array
   readonly #shift: number
   /** All secrets as bytes, or undefined if they are not all ASCII. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { parseObject } from '../../base/json/parse.ts'
 import { codecs } from '../../formats/codecs.ts'
-import { parseObject } from '../../formats/shared/json-text.ts'
 import { tapEvents } from '../../operations/openai-media.ts'
 import { openai } from '../openai.ts'
 import { openaiCompatible } from '../openai-compatible.ts'

@@ -1,5 +1,4 @@
-import { stringEnd } from '../../base/json/scan.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import { type Json, type JsonObject, stringEnd } from '../../base/json/json.ts'
 import { splitBlocks } from '../../http/sse/blocks.ts'
 import { type CredentialHeader, credentialCount, recentCredentials } from '../outgoing-call.ts'
 import type { Upstream } from '../upstream.ts'

@@ -193,23 +193,23 @@ function turnsOf(messages: JsonObject[]): Turn[] {
 
 /** Requires results for every `tool_use` in the next turn, and a `tool_use` in the turn before for every `tool_result`. */
 function checkPairs(messages: JsonObject[]): WireError | undefined {
-  let asked: string[] = []
+  let requested: string[] = []
   let askedAt = 0
   for (const turn of turnsOf(messages)) {
     const results = turn.blocks.filter(({ block }) => block.type === 'tool_result')
     const answered = results.map(({ block }) => asString(block.tool_use_id))
-    const open = asked.filter((id) => !answered.includes(id))
+    const open = requested.filter((id) => !answered.includes(id))
     if (open.length > 0) return unanswered(askedAt, open)
-    const stray = results.find(({ block }) => !asked.includes(asString(block.tool_use_id)))
+    const stray = results.find(({ block }) => !requested.includes(asString(block.tool_use_id)))
     if (stray) {
       return fault(
         `${stray.at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${asString(stray.block.tool_use_id)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
       )
     }
-    asked = turn.blocks.filter(({ block }) => block.type === 'tool_use').map(({ block }) => asString(block.id))
+    requested = turn.blocks.filter(({ block }) => block.type === 'tool_use').map(({ block }) => asString(block.id))
     askedAt = turn.index
   }
-  return asked.length > 0 ? unanswered(askedAt, asked) : undefined
+  return requested.length > 0 ? unanswered(askedAt, requested) : undefined
 }
 
 const unanswered = (index: number, ids: string[]): WireError =>

@@ -154,9 +154,9 @@ function checkStored(item: JsonObject, memory: Memory): WireError | undefined {
 
 /** Requires a later result for every call, and a call for every result. */
 function checkPairs(items: readonly JsonObject[]): WireError | undefined {
-  const asked = items.filter(isCall).map((item) => asString(item.call_id))
+  const requested = items.filter(isCall).map((item) => asString(item.call_id))
   const answers = items.filter((item) => isOutput(item) && typeof item.call_id === 'string')
-  const stray = answers.find((item) => !asked.includes(asString(item.call_id)))
+  const stray = answers.find((item) => !requested.includes(asString(item.call_id)))
   const kind = (item: JsonObject): string =>
     typeOf(item)
       .replace(/_output$/, '')

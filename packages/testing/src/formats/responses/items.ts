@@ -46,8 +46,8 @@ export function itemsOf(blocks: readonly Block[], generated: RenderInput, incomp
 function reasoningItem(block: Extract<Block, { type: 'thinking' | 'redacted' }>, generated: RenderInput): Item {
   const id = generated.ids.item('rs')
   const text = block.type === 'thinking' ? block.text : ''
-  const asked = asList(generated.request.include).includes('reasoning.encrypted_content')
-  const sealed: JsonObject = asked
+  const isRequested = asList(generated.request.include).includes('reasoning.encrypted_content')
+  const sealed: JsonObject = isRequested
     ? { encrypted_content: block.type === 'thinking' ? block.signature : block.data }
     : {}
   const base = { id, type: 'reasoning', ...sealed }

@@ -46,7 +46,7 @@ export function renderResponses(generated: RenderInput): RenderedAnswer {
     snapshot({
       status: ending.status,
       completed_at: ending.status === 'completed' ? Math.floor(now() / 1000) : null,
-      error: ending.status === 'failed' ? { code: 'server_error', message: 'The model failed to answer.' } : null,
+      error: ending.status === 'failed' ? { code: 'server_error', message: 'The model failed to respond.' } : null,
       incomplete_details: ending.reason === undefined ? null : { reason: ending.reason },
       output: items.map((item) => item.done),
       service_tier: 'default',

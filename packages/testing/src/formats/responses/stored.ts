@@ -30,9 +30,9 @@ export function storedResponse(
     return { id: item, object: 'response', deleted: true }
   }
   if (action !== 'input_items') return found.response
-  const asked = new URLSearchParams(query)
-  const ordered = asked.get('order') === 'asc' ? [...found.input] : [...found.input].reverse()
-  const data = ordered.slice(0, Number(asked.get('limit') ?? 20))
+  const parameters = new URLSearchParams(query)
+  const ordered = parameters.get('order') === 'asc' ? [...found.input] : [...found.input].reverse()
+  const data = ordered.slice(0, Number(parameters.get('limit') ?? 20))
   return {
     object: 'list',
     data,

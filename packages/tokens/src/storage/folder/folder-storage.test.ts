@@ -112,7 +112,7 @@ describe('the error for an unusable folder', () => {
         }
       }
       await expect(open()).rejects.toThrow(
-        /newer version .*schema 99; this version supports up to 1.*update the package/,
+        /newer version .*schema 99; this version supports up to 1.*Update the package/,
       )
       const again = openDatabase(join(folder, name), {})
       expect(again.prepare('PRAGMA user_version').first()).toEqual([99])
@@ -188,7 +188,7 @@ describe('the start of a gateway', () => {
     second.check?.()
     expect(warnings).toEqual([
       expect.stringMatching(
-        /another process counts calls in .+ refused with 503 after 30 s.+ Stop the other process, or let both share a Redis/,
+        /another process counts calls in .+ rejected with 503 after 30 s.+ Stop the other process, or use one Redis for both/,
       ),
     ])
     await second.close()
@@ -247,6 +247,6 @@ describe('the start of a gateway', () => {
     expect(warnings).toEqual([])
     lose()
     await open().close()
-    expect(warnings).toEqual([expect.stringContaining(`tokens.db is ${state}, so no token is known`)])
+    expect(warnings).toEqual([expect.stringContaining(`tokens.db is ${state}, so no token exists`)])
   })
 })

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Logger } from '@modelgate/core'
-import { safeLogger } from '../../base/safe-logger.ts'
+import { type Logger, toLogger } from '@modelgate/core'
 import type { Storage } from '../../contract/storage.ts'
 import { createProcessLock, prepareFile, prepareFolder } from './files.ts'
 import { createFolderMeters } from './meters.ts'
@@ -41,7 +40,7 @@ export interface FolderStorage extends Storage {
  */
 export function folderStorage(path = 'modelgate-data', options: FolderStorageOptions = {}): FolderStorage {
   const { localMs = 30_000 } = options
-  const logger = safeLogger(options.logger)
+  const logger = toLogger(options.logger)
   if (!(localMs >= 0)) throw new RangeError(`localMs is ${localMs}: it must be a number of milliseconds, 0 or more`)
   const folder = prepareFolder(path)
   warnOfLostTokens(folder, logger)
@@ -78,6 +77,6 @@ function warnOfLostTokens(folder: string, logger: Pick<Logger, 'warn'>): void {
   const isLost = wasUsed && (tokens === undefined || tokens === 0)
   if (!isLost) return
   logger.warn(
-    `modelgate: ${join(folder, 'tokens.db')} is ${tokens === 0 ? 'empty' : 'missing'}, so no token is known. If tokens were issued before, stop the server and restore the file from a backup`,
+    `modelgate: ${join(folder, 'tokens.db')} is ${tokens === 0 ? 'empty' : 'missing'}, so no token exists. If tokens were issued before, stop the server and restore the file from a backup`,
   )
 }

@@ -223,7 +223,7 @@ describe('the calls of a second process', () => {
     expect(await used(open())).toBe(19)
     expect(await calls(open())).toBe(3)
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toContain("The use of this process's calls is added to the counts there")
+    expect(warnings[0]).toContain('The usage of this process is added to those counts later')
   })
 
   test('are written to the folder when it closes while another process counts, also for unlimited tokens', async () => {
@@ -260,7 +260,7 @@ describe('the calls of a second process', () => {
     writing.exec('BEGIN IMMEDIATE')
     vi.advanceTimersByTime(1_000)
     expect(await used(first)).toBe(14)
-    expect(warnings.at(-1)).toContain('calls of another process cannot be counted')
+    expect(warnings.at(-1)).toContain('calls of another process could not be added')
     vi.advanceTimersByTime(1_000)
     expect(await used(first)).toBe(14)
     expect(await used(open())).toBe(14)
@@ -346,7 +346,7 @@ describe('the calls of a second process', () => {
     }
     expect(await calls(first)).toBe(1)
     expect(pending()).toEqual([])
-    expect(warnings.filter((warning) => warning.includes('cannot be read'))).toHaveLength(1)
+    expect(warnings.filter((warning) => warning.includes('is unreadable'))).toHaveLength(1)
   })
 
   test('cannot be read from a damaged file, which is reported at the start', async () => {
@@ -354,7 +354,7 @@ describe('the calls of a second process', () => {
     expect(() => open().check()).toThrow(/pending\.db is not a database\. Restore it/)
     const meters = open()
     expect(await reserve(meters, aCall())).toMatchObject({ ok: true })
-    expect(warnings).toEqual([expect.stringContaining('calls of another process cannot be counted')])
+    expect(warnings).toEqual([expect.stringContaining('calls of another process could not be added')])
   })
 })
 

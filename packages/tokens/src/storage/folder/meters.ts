@@ -107,7 +107,7 @@ export function createFolderMeters(
     merge(primary)
     // Their reservations are not among the saved counts, so these calls are counted with their actual use.
     for (const settlement of secondary?.pending.close() ?? []) primary.meters.settle(settlement)
-    if (secondary !== undefined) logger?.warn(`modelgate: this process now counts in ${folder}`)
+    if (secondary !== undefined) logger?.warn(`modelgate: this process now counts the calls in ${folder}`)
     secondary = undefined
     return primary
   }
@@ -151,7 +151,11 @@ export function createFolderMeters(
       deletePendingBatches(folder, [...ids])
       mergeFailed = false
     } catch (error) {
-      if (!mergeFailed) logger?.warn(`modelgate: calls of another process cannot be counted in ${folder} yet`, error)
+      if (!mergeFailed)
+        logger?.warn(
+          `modelgate: calls of another process could not be added to the counts in ${folder}; the next attempt follows`,
+          error,
+        )
       mergeFailed = true
     }
   }
@@ -161,14 +165,17 @@ export function createFolderMeters(
     try {
       meters.settle(settlement)
     } catch (error) {
-      logger?.warn(`modelgate: a call of another process cannot be read, and is not counted in ${folder}`, error)
+      logger?.warn(
+        `modelgate: the record of a call of another process is unreadable, so the call is not counted in ${folder}`,
+        error,
+      )
     }
   }
 
   const asSecondary = (): Secondary => {
     if (secondary === undefined) {
       logger?.warn(
-        `modelgate: ${anotherCounts(folder)}: limits apply to each process separately now. ${consequences(localMs)}. ${whatToDo}`,
+        `modelgate: ${anotherCounts(folder)}. Limits now apply to each process separately. ${consequences(localMs)}. ${whatToDo}`,
       )
       secondary = {
         meters: readWritten(),
@@ -243,8 +250,8 @@ export function createFolderMeters(
 
 const anotherCounts = (folder: string): string => `another process counts calls in ${folder}`
 const consequences = (localMs: number): string =>
-  `The use of this process's calls is added to the counts there, but calls of tokens with limits are refused with 503 after ${localMs / 1000} s`
-const whatToDo = 'Stop the other process, or let both share a Redis (redisStorage(), or redis in a configuration)'
+  `The usage of this process is added to those counts later, but calls of tokens with limits are rejected with 503 after ${localMs / 1000} s`
+const whatToDo = 'Stop the other process, or use one Redis for both (redisStorage(), or `redis` in a configuration)'
 
 /** Counts that are not JSON are reported like a damaged file, because they fail every call as well. */
 function checkReadable(file: string, read: () => unknown): void {

@@ -97,7 +97,7 @@ export function openPendingCalls(folder: string, logger: Pick<Logger, 'warn'> | 
       flush()
     } catch (error) {
       if (!failing)
-        logger?.warn(`modelgate: counts cannot be written to ${file}; writing is tried again each second`, error)
+        logger?.warn(`modelgate: counts cannot be written to ${file}; the write is retried every second`, error)
       failing = true
     }
   }

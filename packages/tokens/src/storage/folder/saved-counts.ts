@@ -74,7 +74,7 @@ export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | und
     } catch (error) {
       if (!failing) {
         logger?.warn(
-          `modelgate: counts cannot be written; they are kept in memory, and writing is tried again each second`,
+          `modelgate: counts cannot be written; they are kept in memory, and the write is retried every second`,
           error,
         )
       }

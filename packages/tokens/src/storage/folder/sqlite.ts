@@ -103,7 +103,7 @@ function migrate(database: Database, schema: readonly string[], file: string): v
     const from = versionOf(database)
     if (from > schema.length) {
       throw new Error(
-        `${file} was written by a newer version of @modelgate/tokens (schema ${from}; this version supports up to ${schema.length}): update the package`,
+        `${file} was written by a newer version of @modelgate/tokens (schema ${from}; this version supports up to ${schema.length}). Update the package`,
       )
     }
     for (const statements of schema.slice(from)) database.exec(statements)
@@ -150,11 +150,14 @@ const explanations: readonly (readonly [code: string, explanation: string])[] = 
   ['SQLITE_BUSY', 'has been in use by another process for too long'],
   ['SQLITE_LOCKED', 'has been in use by another process for too long'],
   ['SQLITE_PROTOCOL', 'has been in use by another process for too long'],
-  ['SQLITE_FULL', 'cannot grow: the disk is full, or a quota is used up. Make room; nothing was changed'],
-  ['SQLITE_READONLY', 'cannot be written. Let this process write the file and its folder; nothing was changed'],
-  ['SQLITE_CANTOPEN', 'cannot be opened. Let this process read and write the file and its folder'],
-  ['SQLITE_PERM', 'cannot be opened. Let this process read and write the file and its folder'],
-  ['SQLITE_AUTH', 'cannot be opened. Let this process read and write the file and its folder'],
+  ['SQLITE_FULL', 'cannot grow: the disk is full, or a quota is used up. Free disk space. Nothing was changed'],
+  [
+    'SQLITE_READONLY',
+    'cannot be written. Give this process write access to the file and its folder. Nothing was changed',
+  ],
+  ['SQLITE_CANTOPEN', 'cannot be opened. Give this process read and write access to the file and its folder'],
+  ['SQLITE_PERM', 'cannot be opened. Give this process read and write access to the file and its folder'],
+  ['SQLITE_AUTH', 'cannot be opened. Give this process read and write access to the file and its folder'],
   ['SQLITE_NOTADB', 'is not a database. Restore it from a backup, or move it away to start with an empty one'],
   ['SQLITE_CORRUPT', 'is damaged. Restore it from a backup, or move it away to start with an empty one'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk reports an error, or is full'],

@@ -86,16 +86,16 @@ describe('saved counts', () => {
   })
 
   it('are reported for each change before reserve returns, and not for reads or rejections', async () => {
-    const told: SavedEntry[] = []
-    const meters = createMemoryMeters({ now: () => start, onChange: (entry) => told.push(entry) })
+    const saved: SavedEntry[] = []
+    const meters = createMemoryMeters({ now: () => start, onChange: (entry) => saved.push(entry) })
     const tight = { ...total, limit: 10 }
     await meters.reserve({ callId: 'a', tokenId: 't', meters: [tight, slots] })
-    expect(told).toHaveLength(1)
+    expect(saved).toHaveLength(1)
     await meters.reserve({ callId: 'b', tokenId: 't', meters: [perMinute, tight] })
     await meters.read('t', [perMinute, tight, slots])
-    expect(told).toHaveLength(1)
+    expect(saved).toHaveLength(1)
     await meters.settle({ callId: 'a', tokenId: 't', at: start, meters: [{ ...tight, actual: 3 }] })
-    expect(told.map(({ key }) => key)).toEqual([told[0]?.key, told[0]?.key])
+    expect(saved.map(({ key }) => key)).toEqual([saved[0]?.key, saved[0]?.key])
   })
 
   it('continue counting after a restore', async () => {
@@ -367,9 +367,9 @@ describe('random calls over time, with repeated settlements', () => {
     const metersOf = ({ amount }: { amount: number }): Meter[] =>
       meters.map((meter) => ({ ...meter, amount: meter.kind === 'concurrent' ? 1 : amount }))
     const reserve = (call: Call): void => {
-      const asked = metersOf(call)
-      const result = store.reserve({ callId: call.callId, tokenId: 't', meters: asked })
-      const refusedBy = model.reserve(call.callId, asked)
+      const requested = metersOf(call)
+      const result = store.reserve({ callId: call.callId, tokenId: 't', meters: requested })
+      const refusedBy = model.reserve(call.callId, requested)
       expect(result).toMatchObject(refusedBy < 0 ? { ok: true } : { ok: false, refusedBy })
       if (refusedBy < 0 && !call.entered) Object.assign(call, { entered: true, at: time })
     }

@@ -7,7 +7,7 @@ const settlement = (n: number): Settlement => ({ callId: `call-${n}`, tokenId: '
 
 const make = () => {
   const redis: { fails: (callId: string) => Error | undefined } = { fails: () => undefined }
-  const [written, dropped, told]: [string[], string[], string[]] = [[], [], []]
+  const [written, dropped, logged]: [string[], string[], string[]] = [[], [], []]
   const backlog = createBacklog({
     write: async ({ callId }) => {
       const error = redis.fails(callId)
@@ -15,9 +15,9 @@ const make = () => {
       written.push(callId)
     },
     onDrop: ({ callId }) => dropped.push(callId),
-    warn: (message) => told.push(message),
+    warn: (message) => logged.push(message),
   })
-  return { redis, backlog, written, dropped, told }
+  return { redis, backlog, written, dropped, logged }
 }
 const away = new StorageAwayError('away')
 
@@ -29,7 +29,7 @@ describe('settlements', () => {
   })
 
   it('are queued while it is unavailable, and written in order', async () => {
-    const { redis, backlog, written, told } = make()
+    const { redis, backlog, written, logged } = make()
     redis.fails = () => away
     await backlog.add(settlement(1), true)
     await backlog.add(settlement(2), false)
@@ -38,7 +38,7 @@ describe('settlements', () => {
     redis.fails = () => undefined
     await backlog.flush()
     expect(written).toEqual(Array.from({ length: 250 }, (_, n) => `call-${n + 1}`))
-    expect([backlog.size(), told]).toEqual([0, ['250 settlements that waited for Redis are written']])
+    expect([backlog.size(), logged]).toEqual([0, ['250 waiting settlements were written to Redis']])
   })
 
   it('stay queued if Redis becomes unavailable during the flush', async () => {
@@ -63,13 +63,13 @@ describe('settlements', () => {
   })
 
   it('are dropped with a warning, oldest first, if too many are queued', async () => {
-    const { backlog, written, dropped, told } = make()
+    const { backlog, written, dropped, logged } = make()
     for (let n = 1; n <= maxBacklog + 3; n++) await backlog.add(settlement(n), false)
     expect([backlog.size(), dropped]).toEqual([maxBacklog, ['call-1', 'call-2', 'call-3']])
-    expect(told).toEqual([expect.stringMatching(/^More than 10000 settlements wait/)])
+    expect(logged).toEqual([expect.stringMatching(/^More than 10000 settlements wait/)])
     await backlog.flush()
     expect([written.length, written[0]]).toEqual([maxBacklog, 'call-4'])
-    expect(told[1]).toBe('10000 settlements that waited for Redis are written; 3 were dropped and are not counted')
+    expect(logged[1]).toBe('10000 waiting settlements were written to Redis; 3 were dropped and are not counted')
   })
 
   it('that only cancel a reservation never displace the usage of a call', async () => {
@@ -92,11 +92,11 @@ describe('settlements', () => {
   })
 
   it('that Redis rejects are not retried forever', async () => {
-    const { redis, backlog, written, dropped, told } = make()
+    const { redis, backlog, written, dropped, logged } = make()
     for (let n = 1; n <= 3; n++) await backlog.add(settlement(n), false)
     redis.fails = (callId) => (callId === 'call-2' ? new Error('WRONGTYPE') : undefined)
     await backlog.flush()
     expect([written, dropped, backlog.size()]).toEqual([['call-1', 'call-3'], ['call-2'], 0])
-    expect(told[0]).toMatch(/^The settlement of call call-2 was rejected by Redis/)
+    expect(logged[0]).toMatch(/^The settlement of call call-2 was rejected by Redis/)
   })
 })

@@ -40,7 +40,7 @@ export function createBacklog(settings: {
     remove(oldest)
     onDrop(oldest)
     lost++
-    if (lost === 1) warn(`More than ${maxBacklog} settlements wait for Redis: the oldest are dropped, and not counted`)
+    if (lost === 1) warn(`More than ${maxBacklog} settlements wait for Redis. The oldest are dropped and not counted`)
   }
   const remove = (settlement: Settlement): void => {
     waiting.delete(settlement)
@@ -71,7 +71,7 @@ export function createBacklog(settings: {
     }
     const also = lost > 0 ? `; ${lost} were dropped and are not counted` : ''
     lost = 0
-    if (written > 0 || also !== '') warn(`${written} settlements that waited for Redis are written${also}`)
+    if (written > 0 || also !== '') warn(`${written} waiting settlements were written to Redis${also}`)
   }
 
   const flushAll = async (): Promise<void> => {

@@ -54,8 +54,8 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))(
         const [name, lua = '', ...rest] = args
         if (name === 'EVALSHA') return Promise.reject(new Error('NOSCRIPT'))
         if (name !== 'EVAL') return command(key, args)
-        const told = `{ ${Math.floor(time / 1000)}, ${(time % 1000) * 1000} }`
-        return command(key, [name, lua.replace("redis.call('TIME')", told), ...rest])
+        const timeReply = `{ ${Math.floor(time / 1000)}, ${(time % 1000) * 1000} }`
+        return command(key, [name, lua.replace("redis.call('TIME')", timeReply), ...rest])
       }
       const prefix = testPrefix()
       return {

@@ -52,11 +52,13 @@ export function createFallbackMeters({
   const reserveLocally = async (reservation: Reservation): Promise<ReserveResult> => {
     const away = awayMs() ?? 0
     if (away > localMs)
-      throw new StorageAwayError(`Redis has been away for more than ${localMs} ms: calls are rejected until it is back`)
+      throw new StorageAwayError(
+        `Redis has been unavailable for more than ${localMs} ms. Calls are rejected until it is available again`,
+      )
     const sharedBy = processes()
     if (sharedBy === undefined) {
       throw new StorageAwayError(
-        'Redis has not been reached yet: the number of processes that share the limits is unknown',
+        'Redis has not been reached yet, so the number of processes that share the limits is unknown',
       )
     }
     const result = await shares.reserve(reservation, sharedBy)

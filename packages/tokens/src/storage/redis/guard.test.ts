@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers())
 const make = () => {
   const redis: { does: 'answer' | 'fail' | 'nothing' } = { does: 'answer' }
   const sent: string[] = []
-  const told: string[] = []
+  const logged: string[] = []
   const command: Command = (_, args) => {
     sent.push(args.join(' '))
     if (redis.does === 'nothing') return new Promise(() => {})
@@ -20,8 +20,8 @@ const make = () => {
     command,
     timeoutMs: 100,
     probe: (send) => send('', ['PING']),
-    onAway: (reason) => told.push(`away: ${reason}`),
-    onBack: (ms, refused) => told.push(`back after ${ms}, ${refused} refused`),
+    onAway: (reason) => logged.push(`away: ${reason}`),
+    onBack: (ms, refused) => logged.push(`back after ${ms}, ${refused} refused`),
   })
   const get = () => guard.run((send) => send('k', ['GET']))
   /** Returns the outcome of a call after a while. */
@@ -30,7 +30,7 @@ const make = () => {
     await vi.advanceTimersByTimeAsync(150)
     return Promise.race([end, Promise.resolve('still waiting')])
   }
-  return { redis, sent, told, guard, get, outcome }
+  return { redis, sent, logged, guard, get, outcome }
 }
 
 describe('a guard', () => {
@@ -42,11 +42,11 @@ describe('a guard', () => {
   })
 
   it.each(['fail', 'nothing'] as const)('marks Redis as unavailable when its behavior is: %s', async (does) => {
-    const { redis, outcome, guard, told } = make()
+    const { redis, outcome, guard, logged } = make()
     redis.does = does
     expect(await outcome()).toBe('away')
     expect(guard.awayMs()).toBeGreaterThan(0)
-    expect(told).toEqual([does === 'fail' ? 'away: Socket closed' : 'away: no response within 100 ms'])
+    expect(logged).toEqual([does === 'fail' ? 'away: Socket closed' : 'away: no response within 100 ms'])
   })
 
   it('waits for all commands of one call no longer than for one', async () => {
@@ -90,7 +90,7 @@ describe('a guard', () => {
   })
 
   it('retries once, 50 ms after a failure', async () => {
-    const { redis, get, sent, told } = make()
+    const { redis, get, sent, logged } = make()
     redis.does = 'fail'
     const answer = get()
     await vi.advanceTimersByTimeAsync(40)
@@ -98,7 +98,7 @@ describe('a guard', () => {
     await vi.advanceTimersByTimeAsync(20)
     expect(await answer).toBe('GET')
     expect(sent).toEqual(['GET', 'GET'])
-    expect(told).toEqual([])
+    expect(logged).toEqual([])
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -142,13 +142,13 @@ describe('a guard', () => {
   })
 
   it('marks Redis as available with the first successful probe', async () => {
-    const { redis, outcome, get, told, guard } = make()
+    const { redis, outcome, get, logged, guard } = make()
     redis.does = 'fail'
     await outcome()
     await vi.advanceTimersByTimeAsync(850)
     redis.does = 'answer'
     await vi.advanceTimersByTimeAsync(250)
-    expect(told[1]).toMatch(/^back after 1\d\d\d.*, 1 refused$/)
+    expect(logged[1]).toMatch(/^back after 1\d\d\d.*, 1 refused$/)
     expect(guard.awayMs()).toBeUndefined()
     expect(await get()).toBe('GET')
     expect(vi.getTimerCount()).toBe(0)

@@ -15,7 +15,7 @@ export interface WorkOptions {
    * which people wait. Default: `admission`.
    */
   readonly limit?: 'admission' | 'command'
-  /** Whether the work may be repeated after a failure: it only reads, or repeated steps have no effect. Default: true. */
+  /** True if the work may be repeated after a failure: it only reads, or repeated steps have no effect. Default: true. */
   readonly repeatable?: boolean
 }
 
@@ -61,7 +61,10 @@ export function createGuard(settings: GuardSettings): Guard {
   let closed = false
 
   const awayError = (reason: string, cause?: unknown): StorageAwayError =>
-    new StorageAwayError(`Redis is unavailable: ${reason}. Check that it runs and can be reached`, { cause })
+    Object.assign(
+      new StorageAwayError(`Redis is unavailable: ${reason}. Check that Redis runs and is reachable`, { cause }),
+      { isLogged: true },
+    )
 
   const markAvailable = (): void => {
     if (away === undefined || closed) return
@@ -131,7 +134,7 @@ export function createGuard(settings: GuardSettings): Guard {
         let lastFailure = ''
         const guarded: Command = async (key, args) => {
           // Work that has failed must not continue after its caller got the error.
-          if (ended) throw awayError('the work was given up')
+          if (ended) throw awayError('the operation was canceled')
           try {
             return await command(key, args)
           } catch (error) {

@@ -73,6 +73,13 @@ describe('the share of a limit', () => {
     expect(await enter(4, { ...minute, amount: 3 })).toBe('away')
     expect(await enter(4, { ...minute, amount: 11 })).toBe(0)
   })
+
+  it('is not reported as used up by a call that is larger than the share', async () => {
+    const call = { callId: 'call', tokenId: 't', meters: [{ ...minute, amount: 3 }] }
+    await expect(make().shares.reserve(call, 4)).rejects.toThrow(
+      "this process's share of the limit is too small for the call: minute",
+    )
+  })
 })
 
 describe('the share of a budget', () => {

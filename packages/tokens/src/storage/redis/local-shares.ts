@@ -109,7 +109,9 @@ export function createLocalShares(memory: MeterStore): LocalShares {
       if (!result.ok) {
         const meter = meters[result.refusedBy]
         if (meter !== undefined && !exceedsLimit(tokenId, meter, shares[result.refusedBy]?.share ?? 0)) {
-          throw new StorageAwayError(`Redis is away, and this process alone cannot let the call in: ${meter.name}`)
+          throw new StorageAwayError(
+            `Redis is unavailable, and this process's share of the limit is too small for the call: ${meter.name}`,
+          )
         }
       } else {
         usedByCall.set(callId, [])

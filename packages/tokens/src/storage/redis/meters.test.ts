@@ -260,11 +260,11 @@ describe('a sliding window', () => {
 
   it('admits the amount exactly when the wait ends, and not earlier', () => {
     const room = (meter: Meter, at: number, current: number, previous: number): boolean => {
-      const [start, asked] = [5000, Math.floor(at / 1000) * 1000]
+      const [start, resetAt] = [5000, Math.floor(at / 1000) * 1000]
       const now =
-        asked === start
+        resetAt === start
           ? { current, previous }
-          : asked === start + 1000
+          : resetAt === start + 1000
             ? { current: 0, previous: current }
             : { current: 0, previous: 0 }
       return stateOf({ meter, now: at, ...now }).used + meter.amount <= meter.limit

@@ -175,9 +175,9 @@ export function waitOf(counted: MeterCount): number | undefined {
   return until === endOfTime || requiredRoom(meter) > meter.limit ? undefined : until - now
 }
 
-const windowOf = ({ now, current: taken, previous: before }: MeterCount, windowMs: number): WindowCount => ({
+const windowOf = ({ now, current, previous: before }: MeterCount, windowMs: number): WindowCount => ({
   until: (Math.floor(now / windowMs) + 1) * windowMs,
   windowMs,
-  current: taken,
+  current,
   previous: before,
 })

@@ -39,14 +39,14 @@ type Connected = (url: string) => Promise<Connection>
 const join = async (connected: Connected, options: Partial<RedisStorageOptions> = {}) => {
   const connection = await connected(redis.url)
   open.push(connection)
-  const told: string[] = []
+  const logged: string[] = []
   const storage = redisStorage({
     client: connection.client,
-    logger: { warn: (message) => told.push(message) },
+    logger: { warn: (message) => logged.push(message) },
     ...options,
   })
   open.push(storage)
-  return { storage, told }
+  return { storage, logged }
 }
 
 /** Waits until both storages have made calls and know of each other. */
@@ -126,7 +126,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
     it.each(Object.entries(outages))(
       'does not block calls when Redis %s, and uses Redis again when it is back',
       async (_, outage) => {
-        const { storage, told } = await join(connected, { timeoutMs: 80, commandMs: 80 })
+        const { storage, logged } = await join(connected, { timeoutMs: 80, commandMs: 80 })
         await storage.tokens.create(token)
         expect((await storage.tokens.findByDigest(digest))?.id).toBe('t')
         await enter(storage, requests)
@@ -172,17 +172,17 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         await outage.end()
         expect(await untilBack(storage, 5000)).toBeLessThan(1200)
         expect((await enter(storage, requests))?.callId).toBeDefined()
-        expect(told[0]).toMatch(/^modelgate: Redis is unavailable \(.+\): tokens cannot be looked up/)
-        expect(told).toContainEqual(
+        expect(logged[0]).toMatch(/^modelgate: Redis is unavailable \(.+\): tokens cannot be looked up/)
+        expect(logged).toContainEqual(
           expect.stringMatching(
-            /^modelgate: Redis is available again after \d+ ms; \d+ operations failed in the meantime$/,
+            /^modelgate: Redis is available again after \d+ ms; \d+ operations? failed in the meantime$/,
           ),
         )
       },
     )
 
     it('does not mistake a long pause of this process for a Redis outage', async () => {
-      const { storage, told } = await join(connected)
+      const { storage, logged } = await join(connected)
       await storage.tokens.create(token)
       const found = storage.tokens.get('t')
       // The command is sent, and its reply arrives while the event loop is blocked.
@@ -192,7 +192,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         // Blocks the event loop.
       }
       expect((await found)?.id).toBe('t')
-      expect(told).toEqual([])
+      expect(logged).toEqual([])
     })
 
     it('admits at most one more limit in all processes together, and finally counts each call once', async () => {
@@ -284,12 +284,12 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
     })
 
     it('reports unwritten settlements if it is closed while Redis is unavailable', async () => {
-      const { storage, told } = await join(connected)
+      const { storage, logged } = await join(connected)
       const call = await enter(storage, requests)
       redis.freeze()
       if (call !== undefined) await storage.meters.settle(call)
       await storage.close()
-      expect(told).toContainEqual(expect.stringMatching(/^modelgate: 1 settlements could not be written /))
+      expect(logged).toContainEqual(expect.stringMatching(/^modelgate: 1 settlements could not be written /))
       redis.thaw()
     })
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Logger } from '@modelgate/core'
-import { safeLogger } from '../../base/safe-logger.ts'
-import type { Storage } from '../../contract/storage.ts'
+import { type Logger, toLogger } from '@modelgate/core'
+import { type Storage, StorageAwayError } from '../../contract/storage.ts'
 import { createMemoryMeters } from '../memory/meters.ts'
 import { commandOf, type RedisClient } from './client.ts'
 import { createFallbackMeters } from './fallback-meters.ts'
@@ -45,10 +44,10 @@ export interface RedisStorageOptions {
 /**
  * Creates a storage of tokens and counts in Redis or Valkey, for several processes. Each reservation is one script and one round trip.
  *
- * A call waits at most `timeoutMs` for Redis. Work that fails earlier, for example by a lost connection, is tried once more within that
- * time. After that Redis counts as away until it responds again. Meanwhile tokens cannot be looked up (StorageAwayError, at once). For
+ * A call waits at most `timeoutMs` for Redis. Work that fails earlier, for example by a lost connection, is retried once within that
+ * time. After that Redis counts as unavailable until it responds again. Meanwhile tokens cannot be looked up (StorageAwayError, at once). For
  * `away.localMs` each process counts limits itself: the limits divided by the number of processes, and of each budget the last known
- * remainder, divided likewise. After that calls fail with StorageAwayError, too. The use of these calls is written when Redis is back, for
+ * remainder, divided likewise. After that calls fail with StorageAwayError, too. The use of these calls is written when Redis is available again, for
  * up to 10,000 of them.
  *
  * Redis must not evict keys (`maxmemory-policy noeviction`), and should write to disk (`appendonly yes`), because it holds the tokens.
@@ -60,7 +59,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
   const { localMs = 30_000 } = away
   for (const [name, ms] of Object.entries({ timeoutMs, commandMs, connectMs })) checkTime(name, ms, 1)
   checkTime('away.localMs', localMs, 0)
-  const { warn } = safeLogger(options.logger)
+  const { warn } = toLogger(options.logger)
   const names = {
     of: (what: string): string => `${prefix}${what}`,
     ofToken: (id: string, what: string): string => `${prefix}{${id}}:${what}`,
@@ -78,7 +77,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
       ),
     onBack(awayMs, failed) {
       warn(
-        `modelgate: Redis is available again after ${Math.round(awayMs)} ms; ${failed} operations failed in the meantime`,
+        `modelgate: Redis is available again after ${Math.round(awayMs)} ms; ${failed} ${failed === 1 ? 'operation' : 'operations'} failed in the meantime`,
       )
       void meters
         .writeBacklog()
@@ -102,6 +101,12 @@ export function redisStorage(options: RedisStorageOptions): Storage {
   return {
     tokens: createRedisTokens(run, names),
     meters,
+    async ping() {
+      // While Redis is unavailable, the guard sends its own probes, and would count this one as an operation that failed.
+      if (guard.awayMs() !== undefined) throw new StorageAwayError('Redis is unavailable')
+      const key = names.of('processes')
+      await guard.run((command) => command(key, ['EXISTS', key]))
+    },
     async close() {
       processes.close()
       if (guard.awayMs() === undefined) {
@@ -110,7 +115,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
       }
       if (meters.backlogSize() > 0) {
         warn(
-          `modelgate: ${meters.backlogSize()} settlements could not be written to Redis before the end, and are not counted`,
+          `modelgate: ${meters.backlogSize()} settlements could not be written to Redis before shutdown and are not counted`,
         )
       }
       guard.close()

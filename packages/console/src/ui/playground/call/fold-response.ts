@@ -18,6 +18,7 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
   let usage: Usage | undefined
   let finish: string | undefined
   let error: Folded['error']
+  const signatures: string[] = []
   for (const piece of pieces) {
     switch (piece.type) {
       case 'text':
@@ -25,6 +26,9 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
         break
       case 'reasoning':
         reasoning += piece.text
+        break
+      case 'reasoning-signature':
+        signatures.push(piece.signature)
         break
       case 'tool-call':
         addCall(calls, piece)
@@ -42,8 +46,9 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
         piece satisfies never
     }
   }
-  const toolCalls = calls.map(({ id, name, input }) => ({ id, name, input }))
-  return { answer: { role: 'assistant', text, reasoning, toolCalls }, usage, finish, error }
+  const toolCalls = calls.map(({ index, ...call }) => call)
+  const reasoningSignature = signatures.length === 1 ? signatures[0] : undefined
+  return { answer: { role: 'assistant', text, reasoning, reasoningSignature, toolCalls }, usage, finish, error }
 }
 
 /**
@@ -52,12 +57,12 @@ export function foldPieces(pieces: readonly Piece[]): Folded {
  */
 function addCall(
   calls: (ToolCall & { readonly index: number })[],
-  { index, id, name, input = '' }: Extract<Piece, { type: 'tool-call' }>,
+  { index, id, name, input = '', signature }: Extract<Piece, { type: 'tool-call' }>,
 ): void {
   const at = calls.findLastIndex((call) => call.index === index)
   const known = calls[at]
   if (known === undefined || (name !== undefined && (id === undefined || id !== known.id)))
-    calls.push({ index, id: id ?? '', name: name ?? '', input })
+    calls.push({ index, id: id ?? '', name: name ?? '', input, ...(signature === undefined ? {} : { signature }) })
   else calls[at] = { ...known, input: known.input + input }
 }
 

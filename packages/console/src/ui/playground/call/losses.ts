@@ -1,3 +1,7 @@
+import type { Loss } from '@modelgate/core'
+import type { CallFacts } from '../../../calls.ts'
+import type { Exchange } from '../formats/format.ts'
+
 /** One loss of the header `modelgate-loss`. */
 export interface ToldLoss {
   /** JSON Pointer into the request, or into the upstream's response if `inAnswer`. */
@@ -5,9 +9,17 @@ export interface ToldLoss {
   readonly kind: string
   readonly severity: string
   readonly inAnswer: boolean
+  /** Number of notes that differ only in their path. */
+  readonly count: number
 }
 
-/** Reads the header. A final item that only counts the omitted ones is left out: the totals include it. */
+/** Numbers of losses: warnings (fatal losses included), and notes. */
+export type LossCounts = CallFacts['losses']
+
+/**
+ * Reads the header, or several joined by commas. A repeated loss counts once: a stream reports some in the header and again at its end.
+ * A final item that only counts the omitted ones is left out: the totals include it.
+ */
 export function readLossHeader(header: string | undefined): {
   readonly losses: readonly ToldLoss[]
   /** Number of losses without notes. */
@@ -17,7 +29,8 @@ export function readLossHeader(header: string | undefined): {
   const losses: ToldLoss[] = []
   let total = 0
   let notes = 0
-  for (const [, path = '', rest = ''] of (header ?? '').matchAll(/"((?:[^"\\]|\\.)*)"([^",]*)/g)) {
+  const known = new Set<string>()
+  for (const [item, path = '', rest = ''] of (header ?? '').matchAll(/"((?:[^"\\]|\\.)*)"([^",]*)/g)) {
     const number = (name: string): number => Number(new RegExp(`;${name}=(\\d+)`).exec(rest)?.[1] ?? 0)
     const severity = /;severity=([\w-]+)/.exec(rest)?.[1]
     if (severity === undefined) {
@@ -25,14 +38,45 @@ export function readLossHeader(header: string | undefined): {
       notes += number('notes')
       continue
     }
-    if (severity === 'note') notes += number('count') || 1
+    if (known.has(item)) continue
+    known.add(item)
+    const count = number('count') || 1
+    if (severity === 'note') notes += count
     else total++
     losses.push({
       path: path.replace(/\\(.)/g, '$1'),
       severity,
       kind: /;kind=([\w-]+)/.exec(rest)?.[1] ?? '',
       inAnswer: rest.includes(';in=answer'),
+      count,
     })
   }
   return { losses, total, notes }
 }
+
+export interface CallLosses {
+  readonly counts: LossCounts
+  readonly losses: readonly ToldLoss[]
+}
+
+/**
+ * Returns the losses of a call. Every view takes its numbers from here. The gateway's own counts win: they include the losses that a
+ * loss policy keeps out of the header.
+ */
+export function lossesOf(exchange: Exchange, facts: CallFacts | undefined): CallLosses {
+  const reported = [exchange.responseHeaders?.['modelgate-loss'], exchange.streamLosses]
+  const { losses, total, notes } = readLossHeader(reported.filter((text) => text !== undefined).join(', '))
+  return { counts: facts?.losses ?? { warnings: total, notes }, losses }
+}
+
+export const countLosses = (losses: readonly Loss[]): LossCounts => {
+  const notes = losses.filter(({ severity }) => severity === 'note').length
+  return { warnings: losses.length - notes, notes }
+}
+
+const counted = (count: number, one: string): string =>
+  count === 0 ? '' : `${count} ${count === 1 ? one : one === 'loss' ? 'losses' : `${one}s`}`
+
+/** `2 losses, 1 note`; empty without any. */
+export const lossWords = ({ warnings, notes }: LossCounts): string =>
+  [counted(warnings, 'loss'), counted(notes, 'note')].filter(Boolean).join(', ')

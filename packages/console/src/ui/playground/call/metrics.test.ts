@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { turnsOf } from '../conversation/rounds.ts'
-import type { Exchange, Piece } from '../formats/format.ts'
+import { type Round, turnsOf } from '../conversation/rounds.ts'
+import type { Exchange, Piece, Question, ToolCall, ToolResult } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
 import { firstDraft, readDraft } from '../settings/draft.ts'
 import { foldPieces } from './fold-response.ts'
@@ -69,32 +69,68 @@ it.each([
     '"/a~1b";kind=unsupported;severity=warn, "/x\\"y";kind=moved;severity=note;count=4;in=answer, "...";more=12;notes=3',
     {
       losses: [
-        { path: '/a~1b', kind: 'unsupported', severity: 'warn', inAnswer: false },
-        { path: '/x"y', kind: 'moved', severity: 'note', inAnswer: true },
+        { path: '/a~1b', kind: 'unsupported', severity: 'warn', inAnswer: false, count: 1 },
+        { path: '/x"y', kind: 'moved', severity: 'note', inAnswer: true, count: 4 },
       ],
       total: 13,
       notes: 7,
     },
   ],
+  [
+    '"/a";kind=unsupported;severity=note;in=answer, "/a";kind=unsupported;severity=note;in=answer',
+    { losses: [{ path: '/a', kind: 'unsupported', severity: 'note', inAnswer: true, count: 1 }], total: 0, notes: 1 },
+  ],
 ])('reads the losses of %j', (header, wanted) => {
   expect(readLossHeader(header)).toEqual(wanted)
 })
 
-it('leaves unanswered questions out of the next request', () => {
-  const round = (id: number, text: string, answer: string) => ({
+describe('the turns of the next request', () => {
+  const round = (id: number, text: string, pieces: readonly Piece[], results?: readonly ToolResult[]): Round => ({
+    parent: undefined,
     id,
-    question: { role: 'user' as const, text, images: [] },
+    question: { role: 'user', text, images: [], ...(results === undefined ? {} : { results }) },
     model: 'm',
     exchange: {
       format: formats[0],
       request: { path: '', headers: {}, body: {} },
       events: [],
-      pieces: answer === '' ? [] : [{ type: 'text' as const, text: answer }],
-      outcome: 'finished' as const,
+      pieces,
+      outcome: 'finished',
     },
   })
-  const turns = turnsOf([round(1, 'One', ''), round(2, 'Two', '2')])
-  expect(turns.map((turn) => turn.text)).toEqual(['Two', '2'])
+  const next: Question = { role: 'user', text: 'Next', images: [] }
+  const call: ToolCall = { id: 'c1', name: 'f', input: '{}' }
+  const callPiece: Piece = { type: 'tool-call', index: 0, ...call }
+  const result: ToolResult = { call, content: '7', failed: false }
+  const say = (text: string): Piece => ({ type: 'text', text })
+
+  it('leave out questions without a response', () => {
+    const turns = turnsOf([round(1, 'One', []), round(2, 'Two', [say('2')])], next)
+    expect(turns.map(({ text }) => text)).toEqual(['Two', '2', 'Next'])
+  })
+
+  it('contain tool calls with the results that follow, and their signed reasoning', () => {
+    const pieces: Piece[] = [
+      { type: 'reasoning', text: 'Think' },
+      { type: 'reasoning-signature', signature: 's' },
+      callPiece,
+    ]
+    const turns = turnsOf([round(1, 'One', pieces), round(2, '', [say('It is 7')], [result])], next)
+    expect(turns).toMatchObject([
+      { text: 'One' },
+      { toolCalls: [call], reasoning: 'Think', reasoningSignature: 's' },
+      { results: [result] },
+      { text: 'It is 7', toolCalls: [] },
+      { text: 'Next' },
+    ])
+  })
+
+  it('leave out tool calls without a result for each', () => {
+    const second: Piece = { ...callPiece, index: 1, id: 'c2' }
+    const texts = turnsOf([round(1, 'One', [say('Hm'), callPiece, second])], { ...next, results: [result] })
+    expect(texts).toMatchObject([{ text: 'One' }, { text: 'Hm', toolCalls: [] }, { text: 'Next' }])
+    expect(turnsOf([round(1, 'One', [callPiece])], next)).toEqual([next])
+  })
 })
 
 describe('settings', () => {

@@ -30,6 +30,7 @@ export async function send(sending: Sending): Promise<Exchange> {
   const events: RawEvent[] = []
   const pieces: Piece[] = []
   let head: Pick<Exchange, 'status' | 'responseHeaders'> = {}
+  const streamLosses: string[] = []
   let firstPieceAt: number | undefined
   let shownAt = 0
 
@@ -41,6 +42,7 @@ export async function send(sending: Sending): Promise<Exchange> {
     // Copied, because rendering compares by identity.
     events: [...events],
     pieces: [...pieces],
+    ...(streamLosses.length === 0 ? {} : { streamLosses: streamLosses.join(', ') }),
     ...(firstPieceAt === undefined ? {} : { firstPieceAt }),
     ...(outcome === 'running' ? {} : { endedAt: now() }),
     outcome,
@@ -58,12 +60,15 @@ export async function send(sending: Sending): Promise<Exchange> {
       const text = await response.text()
       events.push({ data: text, at: now() })
       const body = parseJson(text)
-      if (!response.ok) pieces.push(errorPiece(body ?? text, `The gateway answered ${response.status}.`))
-      else if (typeof body !== 'object') fail('The answer is neither JSON nor a stream of events.', text)
+      if (!response.ok) pieces.push(errorPiece(body ?? text, `The gateway returned status ${response.status}.`))
+      else if (typeof body !== 'object') fail('The response is neither JSON nor an event stream.', text)
       else add(format.readAnswer(objectOf(body)))
       return
     }
-    const read = createEventReader()
+    const read = createEventReader((comment) => {
+      const losses = /^modelgate-loss (.+)/.exec(comment)?.[1]
+      if (losses !== undefined) streamLosses.push(losses)
+    })
     const bytes = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await bytes.read()
@@ -89,11 +94,14 @@ export async function send(sending: Sending): Promise<Exchange> {
       signal,
     })
     await receive(response)
-    if (!pieces.some(isEnding) && head.status === 200) fail('The answer ended before it was complete.', null)
+    if (!pieces.some(isEnding) && head.status === 200) fail('The response ended before it was complete.', null)
   } catch (error) {
     if (signal.aborted) return exchange('stopped')
     const why = error instanceof Error ? error.message : String(error)
-    fail(head.status === undefined ? `The gateway could not be reached: ${why}` : `The connection broke: ${why}`, null)
+    fail(
+      head.status === undefined ? `The gateway could not be reached: ${why}` : `The connection was lost: ${why}`,
+      null,
+    )
   }
   return exchange(pieces.some(({ type }) => type === 'error') ? 'failed' : 'finished')
 }

@@ -10,8 +10,10 @@ const wanted: ServerEvent[] = [
 ]
 
 it.each([1, 2, 3, 5, 1000])('reads the same events from chunks of %i characters', (size) => {
-  const read = createEventReader()
+  const comments: string[] = []
+  const read = createEventReader((comment) => comments.push(comment))
   const events: ServerEvent[] = []
   for (let at = 0; at < text.length; at += size) events.push(...read(text.slice(at, at + size)))
   expect(events).toEqual(wanted)
+  expect(comments).toEqual(['a comment'])
 })

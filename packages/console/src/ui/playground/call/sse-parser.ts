@@ -3,8 +3,12 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** Creates a parser of server-sent events for text in any chunks (WHATWG HTML, 9.2.6). Ids and retry times are ignored. */
-export function createEventReader(): (text: string) => readonly ServerEvent[] {
+/**
+ * Creates a parser of server-sent events for text in any chunks (WHATWG HTML, 9.2.6). Ids and retry times are ignored.
+ *
+ * @param onComment called with the text of each comment
+ */
+export function createEventReader(onComment?: (text: string) => void): (text: string) => readonly ServerEvent[] {
   let left = ''
   let event: string | undefined
   let data: string[] = []
@@ -14,6 +18,10 @@ export function createEventReader(): (text: string) => readonly ServerEvent[] {
       if (data.length > 0) out.push({ event, data: data.join('\n') })
       event = undefined
       data = []
+      return
+    }
+    if (line.startsWith(':')) {
+      onComment?.(line.slice(1).trim())
       return
     }
     const colon = line.indexOf(':')

@@ -1,27 +1,9 @@
 import { cx } from '../../parts/cx.ts'
+import { inMoney, inMs, whole } from '../../parts/figures.ts'
 import type { Folded } from '../call/fold-response.ts'
-import { readLossHeader } from '../call/losses.ts'
+import { lossesOf, lossWords } from '../call/losses.ts'
 import { speedOf } from '../call/speed.ts'
 import type { Round } from './rounds.ts'
-
-const whole = new Intl.NumberFormat('en')
-const inMs = (ms: number): string =>
-  ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
-
-/** Formats an amount with three significant digits, because small amounts are the rule. */
-const inMoney = (amount: number, currency: string): string => {
-  const digits = amount === 0 || amount >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(amount)) + 1)
-  try {
-    return new Intl.NumberFormat('en', {
-      style: 'currency',
-      currency,
-      minimumFractionDigits: 2,
-      maximumFractionDigits: Math.max(2, digits),
-    }).format(amount)
-  } catch {
-    return `${amount} ${currency}`
-  }
-}
 
 /** Shows the tokens, cost and time of a response. */
 export function CallMetrics({ round: { exchange, facts }, folded }: { round: Round; folded: Folded }) {
@@ -38,7 +20,7 @@ export function CallMetrics({ round: { exchange, facts }, folded }: { round: Rou
     ['First token', firstMs === undefined ? undefined : inMs(firstMs)],
     ['Total', totalMs === undefined ? undefined : inMs(totalMs)],
     ['Speed', tokensPerSecond === undefined ? undefined : `${whole.format(Math.round(tokensPerSecond))} tokens/s`],
-    ['Ended by', folded.finish],
+    ['Finish reason', folded.finish],
     ['Status', exchange.status === undefined || exchange.status === 200 ? undefined : String(exchange.status)],
     ['Request', id],
   ]
@@ -56,26 +38,23 @@ export function CallMetrics({ round: { exchange, facts }, folded }: { round: Rou
   )
 }
 
-const counted = (count: number, one: string, several: string): string =>
-  count === 0 ? '' : `${count} ${count === 1 ? one : several}`
-
 /** Summarizes losses in one line that links to the details. */
 export function LossNotice({ round, onInspect }: { round: Round; onInspect: () => void }) {
-  const { losses, total: warnings, notes } = readLossHeader(round.exchange.responseHeaders?.['modelgate-loss'])
-  const total = warnings + notes
-  if (total === 0) return null
-  // Notes are informational: no requested feature was lost.
-  const isNote = warnings === 0
+  const { counts, losses } = lossesOf(round.exchange, round.facts)
+  const words = lossWords(counts)
+  // A failed call has no response that a loss could affect.
+  if (words === '' || round.exchange.outcome === 'failed') return null
   const named = losses.slice(0, 2).map(({ path }) => path || 'the whole')
   return (
-    <button type="button" class={cx('loss-notice', isNote && 'note')} onClick={onInspect}>
+    // Notes are informational: no requested feature was lost.
+    <button type="button" class={cx('loss-notice', counts.warnings === 0 && 'note')} onClick={onInspect}>
       <strong>
-        {[counted(warnings, 'loss', 'losses'), counted(notes, 'note', 'notes')].filter(Boolean).join(', ')}
-        {losses.length > 0 && losses.every(({ inAnswer }) => inAnswer) ? ' in the answer' : ''}
+        {words}
+        {losses.length > 0 && losses.every(({ inAnswer }) => inAnswer) ? ' in the response' : ''}
       </strong>
       <span class="mono">
         {named.join(', ')}
-        {total > named.length ? ' …' : ''}
+        {named.length > 0 && counts.warnings + counts.notes > named.length ? ' …' : ''}
       </span>
     </button>
   )

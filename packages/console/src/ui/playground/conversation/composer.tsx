@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { cx } from '../../parts/cx.ts'
-import type { Image, Question } from '../formats/format.ts'
-import { dataUrl } from '../formats/read.ts'
+import type { Question } from '../formats/format.ts'
 import { CrossIcon, ImageIcon, SendIcon, StopIcon } from '../icons.tsx'
-import { imageTypes, readImages } from './images.ts'
+import { Attached } from './attached.tsx'
+import { type Attachments, attachmentTypes, readAttachments } from './attachments.ts'
 
 export interface ComposerProps {
   /** Unique id on the page. */
@@ -13,7 +13,11 @@ export interface ComposerProps {
   first?: Question
   /** Reason why nothing can be sent now. */
   blockedReason?: string | undefined
+  /** Reason why audio cannot be sent: the client format has none. */
+  audioReason?: string | undefined
   running?: boolean
+  /** Earlier questions, which the arrow keys recall. */
+  earlier?: readonly string[]
   onSend: (question: Question) => void
   onStop?: () => void
   onCancel?: () => void
@@ -26,41 +30,61 @@ export function Composer({
   id,
   label,
   first = nothing,
-  blockedReason,
+  blockedReason: blocked,
+  audioReason,
   running = false,
+  earlier = [],
   onSend,
   onStop,
   onCancel,
 }: ComposerProps) {
   const [text, setText] = useState(first.text)
-  const [images, setImages] = useState<readonly Image[]>(first.images)
+  const [attached, setAttached] = useState<Attachments>({ images: first.images, files: first.files ?? [] })
+  const { images, files } = attached
+  const all = [...images, ...files]
+  const blockedReason = blocked ?? (files.some(({ type }) => type.startsWith('audio/')) ? audioReason : undefined)
   const [refused, setRefused] = useState<readonly string[]>([])
   const [over, setOver] = useState(false)
+  // Index of the recalled question; undefined: none.
+  const recalled = useRef<number>(undefined)
   const picker = useRef<HTMLInputElement>(null)
   const area = useRef<HTMLTextAreaElement>(null)
-  const isEmpty = text.trim() === '' && images.length === 0
+  const isEmpty = text.trim() === '' && all.length === 0
   const canSend = !isEmpty && blockedReason === undefined && !running
 
   const isEdit = onCancel !== undefined
+  const isFilled = isEdit || first.text !== ''
   useEffect(() => {
-    if (isEdit) area.current?.focus()
-  }, [isEdit])
+    if (isFilled) area.current?.focus()
+  }, [isFilled])
 
   const submit = (): void => {
     if (!canSend) return
     // The pressed button is about to be replaced.
     area.current?.focus()
-    onSend({ role: 'user', text: text.trim(), images })
+    onSend({ role: 'user', text: text.trim(), images, ...(files.length === 0 ? {} : { files }) })
     setText('')
-    setImages([])
+    recalled.current = undefined
+    setAttached({ images: [], files: [] })
     setRefused([])
   }
-  const attach = async (files: Iterable<File>): Promise<void> => {
-    const read = await readImages(files)
-    setImages((before) => [...before, ...read.images])
-    setRefused(read.refused)
+  const attach = async (given: Iterable<File>): Promise<void> => {
+    const { refused, ...read } = await readAttachments(given, attached)
+    setAttached(read)
+    setRefused(refused)
+  }
+  /** Returns true if the key showed an earlier question. Only an empty field, or a recalled question, gives way to another. */
+  const recall = (key: string): boolean => {
+    const shown = recalled.current === undefined ? '' : earlier[recalled.current]
+    if ((key !== 'ArrowUp' && key !== 'ArrowDown') || text !== shown || earlier.length === 0) return false
+    const from = recalled.current ?? earlier.length
+    const next = Math.max(0, Math.min(earlier.length, from + (key === 'ArrowUp' ? -1 : 1)))
+    recalled.current = next === earlier.length ? undefined : next
+    setText(earlier[next] ?? '')
+    return true
   }
   const pressed = (event: KeyboardEvent): void => {
+    if (recall(event.key)) event.preventDefault()
     if (event.key === 'Escape') onCancel?.()
     // During input method composition, Enter only accepts a suggestion.
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
@@ -92,16 +116,21 @@ export function Composer({
       <label class="out-of-sight" for={id}>
         {label}
       </label>
-      {images.length === 0 ? null : (
+      {all.length === 0 ? null : (
         <ul class="thumbs">
-          {images.map((image, at) => (
-            <li key={image.data.slice(-40) + image.data.length}>
-              <img src={dataUrl(image)} alt={image.name} />
+          {all.map((file) => (
+            <li key={file.name + file.data.slice(-40) + file.data.length}>
+              <Attached file={file} />
               <Button
                 small
                 icon
-                label={`Remove ${image.name}`}
-                onClick={() => setImages(images.filter((_, index) => index !== at))}
+                label={`Remove ${file.name}`}
+                onClick={() =>
+                  setAttached({
+                    images: images.filter((one) => one !== file),
+                    files: files.filter((one) => one !== file),
+                  })
+                }
               >
                 <CrossIcon />
               </Button>
@@ -125,14 +154,14 @@ export function Composer({
         }}
       />
       <div class="actions">
-        <Button look="quiet" icon label="Attach images" onClick={() => picker.current?.click()}>
+        <Button look="quiet" icon label="Attach images, PDF or audio" onClick={() => picker.current?.click()}>
           <ImageIcon />
         </Button>
         <input
           ref={picker}
           class="out-of-sight"
           type="file"
-          accept={imageTypes.join(',')}
+          accept={attachmentTypes.join(',')}
           multiple
           tabIndex={-1}
           aria-hidden="true"
@@ -142,7 +171,7 @@ export function Composer({
           }}
         />
         <span class={cx('hint', blockedReason === undefined && 'keys')}>
-          {blockedReason ?? 'Enter sends, Shift+Enter makes a new line'}
+          {blockedReason ?? 'Enter to send, Shift+Enter for a new line'}
         </span>
         {onCancel === undefined ? null : (
           <Button look="quiet" small onClick={onCancel}>

@@ -4,36 +4,52 @@ import { Code } from '../../parts/code.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { cx } from '../../parts/cx.ts'
 import { type Folded, foldPieces } from '../call/fold-response.ts'
-import type { Question } from '../formats/format.ts'
-import { dataUrl } from '../formats/read.ts'
+import type { Question, ToolResult } from '../formats/format.ts'
 import { InspectIcon, PencilIcon, RetryIcon } from '../icons.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
+import { Attached } from './attached.tsx'
 import { CallMetrics, LossNotice } from './call-metrics.tsx'
 import { Composer } from './composer.tsx'
 import type { Round } from './rounds.ts'
-import { ToolCalls } from './tool-calls.tsx'
+import { ToolCalls, type ToolCallsProps } from './tool-calls.tsx'
 
 export interface RoundProps {
   round: Round
+  /** The rounds at this place, this one included. */
+  alternatives: readonly Round[]
+  onChoose: (round: Round) => void
   isLast: boolean
   isInspected: boolean
   blockedReason: string | undefined
+  audioReason: string | undefined
   onInspect: () => void
   onAskAgain: (question: Question) => void
+  /** Sends results of the tool calls in the response. */
+  onResults: (results: readonly ToolResult[]) => void
   /** Called when the focused element is removed. */
   onLeave: () => void
 }
 
 /** A question and its response. */
-export function RoundView({ round, isLast, isInspected, blockedReason, onInspect, onAskAgain, onLeave }: RoundProps) {
+export function RoundView({
+  round,
+  alternatives,
+  onChoose,
+  isLast,
+  isInspected,
+  blockedReason,
+  audioReason,
+  onInspect,
+  onAskAgain,
+  onResults,
+  onLeave,
+}: RoundProps) {
   const [editing, setEditing] = useState(false)
-  const { question, exchange } = round
+  const { question } = round
   const close = (): void => {
     setEditing(false)
     onLeave()
   }
-  const folded = useMemo(() => foldPieces(exchange.pieces), [exchange.pieces])
-  const running = exchange.outcome === 'running'
   return (
     <li class={cx('round', isInspected && 'inspected')}>
       {editing ? (
@@ -42,6 +58,7 @@ export function RoundView({ round, isLast, isInspected, blockedReason, onInspect
           label="Edit the question"
           first={question}
           blockedReason={blockedReason}
+          audioReason={audioReason}
           onCancel={close}
           onSend={(edited) => {
             close()
@@ -51,58 +68,148 @@ export function RoundView({ round, isLast, isInspected, blockedReason, onInspect
       ) : (
         <QuestionView question={question} onEdit={() => setEditing(true)} />
       )}
-      <article class="answer" aria-label={`Answer of ${round.model}`} aria-busy={running}>
-        <p class="by">
-          <strong>{round.model}</strong> · {exchange.format.name}
-        </p>
-        <AnswerBody folded={folded} running={running} stopped={exchange.outcome === 'stopped'} />
-        {running ? null : (
-          <footer>
-            <LossNotice round={round} onInspect={onInspect} />
-            <CallMetrics round={round} folded={folded} />
-            <div class="tools">
-              {folded.answer.text === '' ? null : (
-                <CopyButton small look="quiet" text={folded.answer.text} what="the answer" />
-              )}
-              {isLast ? (
-                <Button small look="quiet" disabled={blockedReason !== undefined} onClick={() => onAskAgain(question)}>
-                  <RetryIcon />
-                  Retry
-                </Button>
-              ) : null}
-              <Button small look="quiet" label="Inspect this call" onClick={onInspect}>
-                <InspectIcon />
-                Inspect
-              </Button>
-            </div>
-          </footer>
-        )}
-      </article>
+      <AnswerView
+        round={round}
+        alternatives={alternatives}
+        onChoose={onChoose}
+        isLast={isLast}
+        blockedReason={blockedReason}
+        onInspect={onInspect}
+        onAskAgain={onAskAgain}
+        onResults={onResults}
+      />
     </li>
   )
 }
 
-function QuestionView({ question, onEdit }: { question: Question; onEdit: () => void }) {
+export interface AnswerProps extends Omit<RoundProps, 'isInspected' | 'audioReason' | 'onLeave'> {
+  /** False if the figures are shown elsewhere. Default: true. */
+  withMetrics?: boolean
+}
+
+/** The response to a question. */
+export function AnswerView({
+  round,
+  alternatives,
+  onChoose,
+  isLast,
+  blockedReason,
+  onInspect,
+  onAskAgain,
+  onResults,
+  withMetrics = true,
+}: AnswerProps) {
+  const { question, exchange } = round
+  const folded = useMemo(() => foldPieces(exchange.pieces), [exchange.pieces])
+  const running = exchange.outcome === 'running'
+  return (
+    <article class="answer" aria-label={`Response of ${round.model}`} aria-busy={running}>
+      <p class="by">
+        <strong>{round.model}</strong> · {exchange.format.name}
+      </p>
+      <AnswerBody
+        id={`round-${round.id}`}
+        folded={folded}
+        running={running}
+        stopped={exchange.outcome === 'stopped'}
+        onResults={isLast && exchange.outcome === 'finished' && blockedReason === undefined ? onResults : undefined}
+      />
+      {running ? null : (
+        <footer>
+          <LossNotice round={round} onInspect={onInspect} />
+          {withMetrics ? <CallMetrics round={round} folded={folded} /> : null}
+          <div class="tools">
+            {folded.answer.text === '' ? null : (
+              <CopyButton small look="quiet" text={folded.answer.text} what="the response" />
+            )}
+            {isLast ? (
+              <Button small look="quiet" disabled={blockedReason !== undefined} onClick={() => onAskAgain(question)}>
+                <RetryIcon />
+                Retry
+              </Button>
+            ) : null}
+            <Branches round={round} alternatives={alternatives} onChoose={onChoose} />
+            <Button small look="quiet" label="Inspect this call" onClick={onInspect}>
+              <InspectIcon />
+              Inspect
+            </Button>
+          </div>
+        </footer>
+      )}
+    </article>
+  )
+}
+
+/** Switches between the branches that Retry and Edit made. */
+function Branches({ round, alternatives, onChoose }: Pick<RoundProps, 'round' | 'alternatives' | 'onChoose'>) {
+  const at = alternatives.findIndex(({ id }) => id === round.id)
+  if (alternatives.length < 2) return null
+  const choose = (index: number) => () => {
+    const other = alternatives[index]
+    if (other !== undefined) onChoose(other)
+  }
+  return (
+    <span class="branches">
+      <Button small look="quiet" label="Earlier version" disabled={at === 0} onClick={choose(at - 1)}>
+        ‹
+      </Button>
+      <span>
+        <span class="out-of-sight">Version </span>
+        {at + 1} of {alternatives.length}
+      </span>
+      <Button
+        small
+        look="quiet"
+        label="Later version"
+        disabled={at === alternatives.length - 1}
+        onClick={choose(at + 1)}
+      >
+        ›
+      </Button>
+    </span>
+  )
+}
+
+export function QuestionView({ question, onEdit }: { question: Question; onEdit: () => void }) {
+  const files = [...question.images, ...(question.files ?? [])]
   return (
     <div class="question">
       <div class="bubble">
-        {question.images.length === 0 ? null : (
+        {files.length === 0 ? null : (
           <div class="pictures">
-            {question.images.map((image) => (
-              <img key={image.data.slice(-40) + image.data.length} src={dataUrl(image)} alt={image.name} />
+            {files.map((file) => (
+              <Attached key={file.name + file.data.slice(-40) + file.data.length} file={file} />
             ))}
           </div>
         )}
         {question.text === '' ? null : <p>{question.text}</p>}
+        {(question.results ?? []).map(({ call, content, failed }, at) => (
+          <p key={at}>
+            <strong>
+              {failed ? 'Error' : 'Result'} of {call.name}:
+            </strong>{' '}
+            {content === '' ? '(empty)' : content}
+          </p>
+        ))}
       </div>
-      <Button small look="quiet" icon label="Edit this question" onClick={onEdit}>
-        <PencilIcon />
-      </Button>
+      {question.results === undefined ? (
+        <Button small look="quiet" icon label="Edit this question" onClick={onEdit}>
+          <PencilIcon />
+        </Button>
+      ) : null}
     </div>
   )
 }
 
-function AnswerBody({ folded, running, stopped }: { folded: Folded; running: boolean; stopped: boolean }) {
+interface AnswerBodyProps {
+  id: string
+  folded: Folded
+  running: boolean
+  stopped: boolean
+  onResults: ToolCallsProps['onResults']
+}
+
+function AnswerBody({ id, folded, running, stopped, onResults }: AnswerBodyProps) {
   const { answer, error } = folded
   const silent = answer.text === '' && answer.reasoning === '' && answer.toolCalls.length === 0
   return (
@@ -114,7 +221,7 @@ function AnswerBody({ folded, running, stopped }: { folded: Folded; running: boo
         </details>
       )}
       {answer.text === '' ? null : <Markdown text={answer.text} streaming={running} />}
-      <ToolCalls calls={answer.toolCalls} />
+      <ToolCalls id={id} calls={answer.toolCalls} onResults={onResults} />
       {running && silent ? (
         <p class="waiting">
           <span />
@@ -128,14 +235,16 @@ function AnswerBody({ folded, running, stopped }: { folded: Folded; running: boo
           <p>{error.message}</p>
           {error.body === null ? null : (
             <details>
-              <summary>The whole error</summary>
+              <summary>Complete error</summary>
               <Code text={typeof error.body === 'string' ? error.body : JSON.stringify(error.body, null, 2)} />
             </details>
           )}
         </div>
       )}
       {stopped ? <p class="aside">Stopped.</p> : null}
-      {!running && !stopped && silent && error === undefined ? <p class="aside">The model said nothing.</p> : null}
+      {!running && !stopped && silent && error === undefined ? (
+        <p class="aside">The model returned no content.</p>
+      ) : null}
     </>
   )
 }

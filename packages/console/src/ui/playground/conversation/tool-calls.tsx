@@ -1,22 +1,70 @@
+import { useState } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
 import { Code } from '../../parts/code.tsx'
-import type { ToolCall } from '../formats/format.ts'
+import type { ToolCall, ToolResult } from '../formats/format.ts'
 import { ToolIcon } from '../icons.tsx'
 
-export function ToolCalls({ calls }: { calls: readonly ToolCall[] }) {
+export interface ToolCallsProps {
+  /** Unique id on the page. */
+  readonly id: string
+  readonly calls: readonly ToolCall[]
+  /** Sends the results that the user entered. Undefined: the calls are only shown. */
+  readonly onResults: ((results: readonly ToolResult[]) => void) | undefined
+}
+
+/** The tool calls of a response. The Playground executes no tools: the user enters the results. */
+export function ToolCalls({ id, calls, onResults }: ToolCallsProps) {
+  const [texts, setTexts] = useState<readonly string[]>([])
+  const [failures, setFailures] = useState<readonly boolean[]>([])
   if (calls.length === 0) return null
+  const replaced = <T,>(list: readonly T[], at: number, value: T, otherwise: T): readonly T[] =>
+    calls.map((_, index) => (index === at ? value : (list[index] ?? otherwise)))
+  const send = (): void =>
+    onResults?.(calls.map((call, at) => ({ call, content: texts[at] ?? '', failed: failures[at] ?? false })))
   return (
     <div class="calls">
       {calls.map((call, at) => (
-        <section class="call" key={at} aria-label={`Call of the tool ${call.name}`}>
+        <section class="call" key={at} aria-label={`Tool call ${call.name}`}>
           <p class="call-head">
             <ToolIcon />
             <strong>{call.name}</strong>
             {call.id === '' ? null : <code>{call.id}</code>}
           </p>
           <Code text={pretty(call.input)} />
+          {onResults === undefined ? null : (
+            <div class="call-result">
+              <label for={`${id}-result-${at}`}>Result of {call.name}</label>
+              <textarea
+                id={`${id}-result-${at}`}
+                class="input"
+                rows={2}
+                placeholder="Text or JSON"
+                value={texts[at] ?? ''}
+                onInput={(event) => setTexts(replaced(texts, at, event.currentTarget.value, ''))}
+              />
+              <label class="call-failed">
+                <input
+                  type="checkbox"
+                  checked={failures[at] ?? false}
+                  onChange={(event) => setFailures(replaced(failures, at, event.currentTarget.checked, false))}
+                />{' '}
+                The tool failed
+              </label>
+            </div>
+          )}
         </section>
       ))}
-      <p class="aside">The Playground doesn't execute tools. Later requests omit these calls.</p>
+      {onResults === undefined ? null : (
+        <div>
+          <p class="aside">
+            The Playground does not execute tools. Enter the result of each call, or ask something else to leave the
+            calls out.
+          </p>
+          <Button small onClick={send}>
+            {calls.length === 1 ? 'Send result' : 'Send results'}
+          </Button>
+        </div>
+      )}
     </div>
   )
 }

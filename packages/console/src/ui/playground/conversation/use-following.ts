@@ -9,9 +9,9 @@ const footPx = 150
 
 /**
  * Follows the end of the conversation: a new question always scrolls into view, but a reader who scrolls back is left alone.
- * On wide screens the pane scrolls, on narrow ones the page.
+ * `others` is a second conversation beside it. On wide screens the pane scrolls, on narrow ones the page.
  */
-export function useFollowing(rounds: readonly Round[]) {
+export function useFollowing(rounds: readonly Round[], others: readonly Round[] = rounds) {
   const scroller = useRef<HTMLDivElement>(null)
   const follows = useRef(true)
   const last = useRef<number>(undefined)
@@ -26,7 +26,7 @@ export function useFollowing(rounds: readonly Round[]) {
     if (!follows.current) return
     if (scrollsItself(element)) element.scrollTop = element.scrollHeight
     else element.querySelector('.round:last-child')?.scrollIntoView({ block: 'end' })
-  }, [rounds])
+  }, [rounds, others])
 
   useEffect(() => {
     const pageScrolled = (): void => {

@@ -2,7 +2,7 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
 
-/** An image that the user attached. */
+/** An image, or another file, that the user attached. */
 export interface Image {
   readonly name: string
   /** `image/png` */
@@ -11,11 +11,18 @@ export interface Image {
   readonly data: string
 }
 
+/** A PDF or an audio file that the user attached: `application/pdf`, `audio/wav`, `audio/mpeg`. */
+export type AttachedFile = Image
+
 /** A turn of the user. */
 export interface Question {
   readonly role: 'user'
   readonly text: string
   readonly images: readonly Image[]
+  /** PDF and audio files. Default: none. */
+  readonly files?: readonly AttachedFile[]
+  /** Results of the tool calls in the response before. */
+  readonly results?: readonly ToolResult[]
 }
 
 export interface ToolCall {
@@ -23,6 +30,15 @@ export interface ToolCall {
   readonly name: string
   /** JSON text as received, possibly incomplete. */
   readonly input: string
+  /** Proof of the provider that the call is its own, which it requires back. */
+  readonly signature?: string
+}
+
+/** The result of a tool call, as the user entered it. */
+export interface ToolResult {
+  readonly call: ToolCall
+  readonly content: string
+  readonly failed: boolean
 }
 
 /** The model's response so far. */
@@ -30,6 +46,8 @@ export interface Answer {
   readonly role: 'assistant'
   readonly text: string
   readonly reasoning: string
+  /** Proof of the provider that the reasoning is its own. Undefined: none, or one for each of several parts. */
+  readonly reasoningSignature?: string | undefined
   readonly toolCalls: readonly ToolCall[]
 }
 
@@ -41,6 +59,16 @@ export interface Settings {
   /** Undefined if not set. */
   readonly temperature: number | undefined
   readonly maxTokens: number | undefined
+  readonly topP?: number | undefined
+  /** Sequences that end the response. */
+  readonly stop?: readonly string[] | undefined
+  readonly seed?: number | undefined
+  /** Reasoning effort, as the API names it. */
+  readonly effort?: string | undefined
+  /** JSON schema of the response. */
+  readonly schema?: JsonObject | undefined
+  /** Fields that are merged into the body; see `buildRequest`. */
+  readonly extra?: JsonObject | undefined
   readonly stream: boolean
   /** Tools offered to the model; calls are shown but not executed. */
   readonly tools: readonly { readonly name: string; readonly description: string; readonly schema: JsonObject }[]
@@ -72,7 +100,9 @@ export type Piece =
       readonly id?: string
       readonly name?: string
       readonly input?: string
+      readonly signature?: string
     }
+  | { readonly type: 'reasoning-signature'; readonly signature: string }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'finish'; readonly reason: string }
   /** `body` is the API's error unchanged. */
@@ -91,6 +121,8 @@ export interface Format {
   readonly id: 'chat' | 'messages' | 'gemini' | 'responses'
   /** Display name. */
   readonly name: string
+  /** Settings and attachments for which the format has no field: they are not sent. */
+  readonly lacks: readonly ('stop' | 'seed' | 'audio')[]
   /** Default limit of a format that requires one. */
   readonly maxTokensUnlessSet?: number
   build(turns: readonly Turn[], settings: Settings): ApiRequest
@@ -108,6 +140,8 @@ export interface Exchange {
   readonly request: ApiRequest
   readonly status?: number
   readonly responseHeaders?: Readonly<Record<string, string>>
+  /** Losses that the gateway found in the stream, in the syntax of the header `modelgate-loss`. */
+  readonly streamLosses?: string
   /** The stream's events; a response that is no stream is one event. */
   readonly events: readonly RawEvent[]
   readonly pieces: readonly Piece[]

@@ -3,8 +3,9 @@ import { createFakeProvider, type Script } from '@modelgate/testing'
 import { describe, expect, it } from 'vitest'
 import { foldPieces } from '../call/fold-response.ts'
 import { send } from '../call/send.ts'
-import type { Exchange, Format, Settings, Turn } from './format.ts'
-import { formats } from './index.ts'
+import { buildRequest } from './build-request.ts'
+import type { Exchange, Format, Settings, ToolCall, Turn } from './format.ts'
+import { formatNamed, formats } from './index.ts'
 
 const provider = createFakeProvider({ apiKey: 'sk-upstream-1', chatReasoning: 'reasoning_content' })
 const upstream = { apiKey: 'sk-upstream-1', baseURL: 'http://provider.test/v1' }
@@ -103,6 +104,32 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
       expect(finish).toBeDefined()
     })
 
+    it.each(formats.map(({ id }) => id))('continues with the results of tool calls, upstream %s', async (upstream) => {
+      const own = { model: `by/${upstream}`, stream, tools: [weather] }
+      const first = question('Hi')
+      const { answer } = await ask(format, own, [first], {
+        thinking: 'Let me look.',
+        toolCalls: [
+          { name: 'get_weather', input: { city: 'Rome' } },
+          { name: 'get_weather', input: { city: 'Oslo' } },
+        ],
+      })
+      const [rome, oslo] = answer.toolCalls as [ToolCall, ToolCall]
+      const results: Turn = {
+        role: 'user',
+        text: '',
+        images: [],
+        results: [
+          { call: rome, content: 'sunny', failed: false },
+          { call: oslo, content: 'no station', failed: true },
+        ],
+      }
+      const last = await ask(format, own, [first, answer, results])
+      expect(last.error).toBeUndefined()
+      expect(last.answer.text).toContain('sunny')
+      expect(last.answer.text).toContain('no station')
+    })
+
     it('reads a refusal as text', async () => {
       const { answer, finish } = await ask(format, { model, stream }, [question('Hi')], { refusal: 'I will not.' })
       // generateContent blocks the prompt without further text.
@@ -123,9 +150,9 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
 
     it('sends only the settings that were set', () => {
       const { body } = format.build([question('Hi')], { ...settings, stream })
-      const told = JSON.stringify(body)
-      expect(told).not.toMatch(/temperature|system|instructions|tools|generationConfig/)
-      expect(/max\w*tokens/i.test(told)).toBe(format.id === 'messages')
+      const text = JSON.stringify(body)
+      expect(text).not.toMatch(/temperature|system|instructions|tools|generationConfig/)
+      expect(/max\w*tokens/i.test(text)).toBe(format.id === 'messages')
     })
 
     it('sends every setting, and the upstream accepts them', async () => {
@@ -133,12 +160,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
       const image = { name: 'dot.png', type: 'image/png', data: pixel }
       const turns: Turn[] = [
         question('First'),
-        {
-          role: 'assistant',
-          text: 'Yes?',
-          reasoning: 'Hm',
-          toolCalls: [{ id: 'a', name: 'get_weather', input: '{}' }],
-        },
+        { role: 'assistant', text: 'Yes?', reasoning: 'Hm', toolCalls: [] },
         { role: 'user', text: 'What is it', images: [image] },
       ]
       const { answer, error, status } = await ask(format, own, turns)
@@ -166,7 +188,7 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
       text: 'One two three four five six seven eight nine ten',
       fault: { type: 'cut', after: 6 },
     })
-    expect(error?.message).toMatch(/before .*complete/)
+    expect(error?.message).toMatch(/before (it was complete|the end of its response)/)
     expect(outcome).toBe('failed')
   })
 
@@ -181,5 +203,60 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (_,
   it('reads nothing from invalid events', () => {
     for (const data of ['', '[DONE]', '{', '[]', 'null', '{"choices":3,"type":[],"candidates":{"a":1}}'])
       expect(format.readEvent({ data })).toEqual([])
+  })
+})
+
+describe('the settings that few requests need', () => {
+  const schema = { type: 'object' }
+  const settings: Settings = {
+    model: 'm',
+    system: '',
+    temperature: undefined,
+    maxTokens: undefined,
+    stream: false,
+    tools: [],
+    topP: 0.9,
+    stop: ['END'],
+    seed: 7,
+    effort: 'low',
+    schema,
+    extra: { metadata: { team: 'a' }, generationConfig: { topK: 3 }, max_tokens: 5 },
+  }
+  it.each([
+    [
+      'chat',
+      { top_p: 0.9, stop: ['END'], seed: 7, reasoning_effort: 'low' },
+      { response_format: { type: 'json_schema', json_schema: { name: 'response', schema } } },
+    ],
+    [
+      'messages',
+      { top_p: 0.9, stop_sequences: ['END'], max_tokens: 5 },
+      { output_config: { effort: 'low', format: { type: 'json_schema', schema } } },
+    ],
+    [
+      'gemini',
+      {
+        generationConfig: {
+          topP: 0.9,
+          stopSequences: ['END'],
+          seed: 7,
+          thinkingConfig: { thinkingLevel: 'low' },
+          responseMimeType: 'application/json',
+          responseJsonSchema: schema,
+          topK: 3,
+        },
+      },
+      {},
+    ],
+    [
+      'responses',
+      { top_p: 0.9, reasoning: { effort: 'low' } },
+      { text: { format: { type: 'json_schema', name: 'response', schema } } },
+    ],
+  ])('are fields of %s, and extra JSON is merged into its body', (id, fields, others) => {
+    const format = formatNamed(id)
+    const { body } = buildRequest(format, [{ role: 'user', text: 'Hi', images: [] }], settings)
+    expect(body).toMatchObject({ ...fields, ...others, metadata: { team: 'a' } })
+    for (const name of format.lacks) expect(Object.keys(body)).not.toContain(name)
   })
 })

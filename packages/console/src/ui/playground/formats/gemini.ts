@@ -1,4 +1,4 @@
-import type { Format, Json, JsonObject, Piece, Turn } from './format.ts'
+import type { Answer, Format, Json, JsonObject, Piece, Turn } from './format.ts'
 import {
   countOf,
   errorPiece,
@@ -7,21 +7,30 @@ import {
   listOf,
   objectOf,
   parseData,
-  said,
   sumOf,
   textOf,
+  textPieces,
 } from './read.ts'
 
 /** Google's generateContent: the path names the model and selects streaming. */
 export const gemini: Format = {
   id: 'gemini',
   name: 'generateContent',
-  build(turns, { model, system, temperature, maxTokens, stream, tools }) {
+  lacks: [],
+  build(turns, { model, system, temperature, maxTokens, topP, stop, seed, effort, schema, stream, tools }) {
     const body: JsonObject = { contents: turns.map(contentOf) }
     if (system !== '') body.systemInstruction = { parts: [{ text: system }] }
     const config: JsonObject = {}
     if (temperature !== undefined) config.temperature = temperature
     if (maxTokens !== undefined) config.maxOutputTokens = maxTokens
+    if (topP !== undefined) config.topP = topP
+    if (stop !== undefined) config.stopSequences = [...stop]
+    if (seed !== undefined) config.seed = seed
+    if (effort !== undefined) config.thinkingConfig = { thinkingLevel: effort }
+    if (schema !== undefined) {
+      config.responseMimeType = 'application/json'
+      config.responseJsonSchema = schema
+    }
     if (Object.keys(config).length > 0) body.generationConfig = config
     if (tools.length > 0)
       body.tools = [
@@ -49,11 +58,28 @@ export const gemini: Format = {
 }
 
 function contentOf(turn: Turn): Json {
-  if (turn.role === 'assistant') return { role: 'model', parts: [{ text: turn.text }] }
-  const parts: Json[] = turn.images.map(({ type, data }) => ({ inlineData: { mimeType: type, data } }))
+  if (turn.role === 'assistant') return { role: 'model', parts: modelParts(turn) }
+  const parts: Json[] = (turn.results ?? []).map(({ call: { id, name }, content, failed }) => ({
+    functionResponse: {
+      name,
+      ...(id === '' ? {} : { id }),
+      response: failed ? { error: content } : (parseData(content) ?? { output: content }),
+    },
+  }))
+  parts.push(
+    ...[...turn.images, ...(turn.files ?? [])].map(({ type, data }) => ({ inlineData: { mimeType: type, data } })),
+  )
   if (turn.text !== '') parts.push({ text: turn.text })
   return { role: 'user', parts }
 }
+
+const modelParts = ({ text, toolCalls }: Answer): Json[] => [
+  ...(text === '' && toolCalls.length > 0 ? [] : [{ text }]),
+  ...toolCalls.map(({ id, name, input, signature }) => ({
+    functionCall: { name, args: parseData(input) ?? {}, ...(id === '' ? {} : { id }) },
+    ...(signature === undefined ? {} : { thoughtSignature: signature }),
+  })),
+]
 
 function readChunk(chunk: JsonObject): readonly Piece[] {
   if (chunk.error !== undefined && chunk.error !== null) return [errorPiece(chunk, failedWithoutWords)]
@@ -68,7 +94,7 @@ function readChunk(chunk: JsonObject): readonly Piece[] {
 }
 
 function partOf(part: JsonObject, index: number): readonly Piece[] {
-  if (part.functionCall === undefined) return said(part.thought === true ? 'reasoning' : 'text', part.text)
+  if (part.functionCall === undefined) return textPieces(part.thought === true ? 'reasoning' : 'text', part.text)
   // A call arrives whole, in a chunk of its own or with others.
   const { id, name, args } = objectOf(part.functionCall)
   return [
@@ -78,6 +104,7 @@ function partOf(part: JsonObject, index: number): readonly Piece[] {
       name: textOf(name),
       input: inputText(args ?? {}),
       ...(textOf(id) === '' ? {} : { id: textOf(id) }),
+      ...(textOf(part.thoughtSignature) === '' ? {} : { signature: textOf(part.thoughtSignature) }),
     },
   ]
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject, Piece } from './format.ts'
+import type { Json, JsonObject, Piece, Question, ToolResult } from './format.ts'
 
 /** Responses may come from any upstream: a missing or mistyped field is read as absent. */
 type Maybe = Json | undefined
@@ -14,12 +14,12 @@ export const countOf = (value: Maybe): number | undefined => (typeof value === '
 
 /** Sums the reported counts; undefined if there are none. */
 export function sumOf(...values: Maybe[]): number | undefined {
-  const told = values.filter((value) => typeof value === 'number')
-  return told.length === 0 ? undefined : told.reduce((sum, value) => sum + value, 0)
+  const numbers = values.filter((value) => typeof value === 'number')
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, value) => sum + value, 0)
 }
 
 /** Returns a piece of text, or nothing if it is empty. */
-export const said = (type: 'text' | 'reasoning', value: Maybe): readonly Piece[] =>
+export const textPieces = (type: 'text' | 'reasoning', value: Maybe): readonly Piece[] =>
   typeof value === 'string' && value !== '' ? [{ type, text: value }] : []
 
 /** Parses an event's data; undefined if it is no JSON object, such as `[DONE]`. */
@@ -37,8 +37,8 @@ export function parseData(data: string): JsonObject | undefined {
  */
 export function errorPiece(body: Json, otherwise: string): Piece {
   const { error, message } = objectOf(body)
-  const told = textOf(objectOf(error).message) || textOf(message) || textOf(error)
-  return { type: 'error', message: told || otherwise, body }
+  const text = textOf(objectOf(error).message) || textOf(message) || textOf(error)
+  return { type: 'error', message: text || otherwise, body }
 }
 
 /** Returns a whole tool input as the text that a stream would add up to. */
@@ -49,4 +49,14 @@ export const dataUrl = ({ type, data }: { readonly type: string; readonly data: 
   `data:${type};base64,${data}`
 
 /** Message for an error in a stream without a message of its own. */
-export const failedWithoutWords = 'The answer ended in an error that was not explained.'
+export const failedWithoutWords = 'The response ended with an error without a message.'
+
+/** Name of an audio type in OpenAI's formats. */
+export const audioFormat = (type: string): string => (type === 'audio/mpeg' ? 'mp3' : 'wav')
+
+/** Returns the result of a tool call for formats that have no field for a failure. */
+export const resultText = ({ content, failed }: ToolResult): string => (failed ? `Error: ${content}` : content)
+
+/** Returns true for a turn that has only the results of tool calls. */
+export const isOnlyResults = ({ results = [], text, images, files = [] }: Question): boolean =>
+  results.length > 0 && text === '' && images.length + files.length === 0

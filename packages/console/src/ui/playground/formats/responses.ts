@@ -1,15 +1,32 @@
-import type { Format, Json, JsonObject, Piece, Turn } from './format.ts'
-import { countOf, dataUrl, errorPiece, failedWithoutWords, listOf, objectOf, parseData, said, textOf } from './read.ts'
+import type { Format, Json, JsonObject, Piece, Question, Turn } from './format.ts'
+import {
+  audioFormat,
+  countOf,
+  dataUrl,
+  errorPiece,
+  failedWithoutWords,
+  isOnlyResults,
+  listOf,
+  objectOf,
+  parseData,
+  resultText,
+  textOf,
+  textPieces,
+} from './read.ts'
 
 /** OpenAI's Responses. The whole conversation is sent each time, and nothing is stored at the provider. */
 export const responses: Format = {
   id: 'responses',
   name: 'Responses',
-  build(turns, { model, system, temperature, maxTokens, stream, tools }) {
-    const body: JsonObject = { model, input: turns.map(itemOf), store: false }
+  lacks: ['stop', 'seed'],
+  build(turns, { model, system, temperature, maxTokens, topP, effort, schema, stream, tools }) {
+    const body: JsonObject = { model, input: turns.flatMap(itemsOf), store: false }
     if (system !== '') body.instructions = system
     if (temperature !== undefined) body.temperature = temperature
     if (maxTokens !== undefined) body.max_output_tokens = maxTokens
+    if (topP !== undefined) body.top_p = topP
+    if (effort !== undefined) body.reasoning = { effort }
+    if (schema !== undefined) body.text = { format: { type: 'json_schema', name: 'response', schema } }
     if (tools.length > 0)
       body.tools = tools.map(({ name, description, schema }) => ({
         type: 'function',
@@ -30,11 +47,33 @@ export const responses: Format = {
   readAnswer: (body) => [...listOf(body.output).flatMap(outputOf), ...endingOf(body)],
 }
 
-function itemOf(turn: Turn): Json {
-  if (turn.role === 'assistant') return { role: 'assistant', content: turn.text }
-  const { text, images } = turn
-  if (images.length === 0) return { role: 'user', content: text }
+function itemsOf(turn: Turn): Json[] {
+  if (turn.role === 'assistant') {
+    const calls = turn.toolCalls.map(({ id, name, input }) => ({
+      type: 'function_call',
+      call_id: id,
+      name,
+      arguments: input === '' ? '{}' : input,
+    }))
+    return turn.text === '' ? calls : [{ role: 'assistant', content: turn.text }, ...calls]
+  }
+  const results = (turn.results ?? []).map((result) => ({
+    type: 'function_call_output',
+    call_id: result.call.id,
+    output: resultText(result),
+  }))
+  return isOnlyResults(turn) ? results : [...results, userItem(turn)]
+}
+
+function userItem({ text, images, files = [] }: Question): Json {
+  if (images.length + files.length === 0) return { role: 'user', content: text }
   const content: Json[] = images.map((image) => ({ type: 'input_image', image_url: dataUrl(image) }))
+  for (const file of files)
+    content.push(
+      file.type === 'application/pdf'
+        ? { type: 'input_file', filename: file.name, file_data: dataUrl(file) }
+        : { type: 'input_audio', input_audio: { data: file.data, format: audioFormat(file.type) } },
+    )
   if (text !== '') content.push({ type: 'input_text', text })
   return { role: 'user', content }
 }
@@ -46,12 +85,12 @@ function readData(event: JsonObject): readonly Piece[] {
   switch (event.type) {
     case 'response.output_text.delta':
     case 'response.refusal.delta':
-      return said('text', event.delta)
+      return textPieces('text', event.delta)
     case 'response.reasoning_summary_text.delta':
     case 'response.reasoning_text.delta':
-      return said('reasoning', event.delta)
+      return textPieces('reasoning', event.delta)
     case 'response.reasoning_summary_part.added':
-      return countOf(event.summary_index) ? said('reasoning', '\n\n') : []
+      return countOf(event.summary_index) ? textPieces('reasoning', '\n\n') : []
     case 'response.output_item.added': {
       const item = objectOf(event.item)
       return isCall(item)
@@ -78,10 +117,10 @@ function outputOf(item: JsonObject, index: number): readonly Piece[] {
     return [{ type: 'tool-call', index, id: textOf(item.call_id), name: textOf(item.name), input }]
   }
   if (item.type === 'reasoning') {
-    const told = [...listOf(item.summary), ...listOf(item.content)].map(({ text }) => textOf(text))
-    return said('reasoning', told.join('\n\n'))
+    const texts = [...listOf(item.summary), ...listOf(item.content)].map(({ text }) => textOf(text))
+    return textPieces('reasoning', texts.join('\n\n'))
   }
-  return listOf(item.content).flatMap(({ text, refusal }) => said('text', text ?? refusal))
+  return listOf(item.content).flatMap(({ text, refusal }) => textPieces('text', text ?? refusal))
 }
 
 /** Returns the usage and finish reason of a completed response. */

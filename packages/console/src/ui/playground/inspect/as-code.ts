@@ -1,6 +1,7 @@
-import { baseUrls } from '../../address.ts'
-import type { ApiRequest, Format, JsonObject } from '../formats/format.ts'
-import { asJavaScript } from './as-javascript.ts'
+import type { ApiRequest, Format } from '../formats/format.ts'
+import { asJavaScript, fileImport } from './as-javascript.ts'
+import { asPythonValue, pythonImports } from './as-python.ts'
+import { type ReferencedBody, referenceFiles } from './file-references.ts'
 
 /** Environment variable for the token, which is never written out. */
 export const tokenVariable = 'MODELGATE_TOKEN'
@@ -22,100 +23,93 @@ export interface AsCode {
   readonly withToken: boolean
 }
 
-/** Returns the same call as a command and as code: running either sends the Playground's request. */
-export const snippetsOf = (call: AsCode): readonly Snippet[] => {
-  const { title, code } = sdks[call.format.id]
-  return [
-    { id: 'curl', title: 'curl', language: 'sh', code: asCurl(call) },
-    { id: 'sdk', title, language: 'js', code: code(call) },
-  ]
-}
-
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** Linux limits a single argument to 128 KiB; a longer body goes in by standard input. */
 const longestArgument = 100_000
 
-function asCurl({ format, request, base, withToken }: AsCode): string {
+export function asCurl({ format, request, base, withToken }: AsCode): string {
   const mark = '\0'
   const credential = Object.entries(withToken ? format.credential(mark) : {}).map(
     // Double quotes let the shell insert the token.
     ([name, value]) => `-H "${name}: ${value.replace(mark, `$${tokenVariable}`)}"`,
   )
   const headers = Object.entries(request.headers).map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`)
-  const body = JSON.stringify(request.body, null, 2)
   const start = [`curl -sS -N ${shellQuoted(base + request.path)}`, ...credential, ...headers].join(' \\\n  ')
-  return new TextEncoder().encode(body).length > longestArgument
-    ? `${start} \\\n  --data-binary @- <<'JSON'\n${body}\nJSON`
-    : `${start} \\\n  -d ${shellQuoted(body)}`
+  const { body, files } = referenceFiles(request.body)
+  const text = JSON.stringify(body, null, 2)
+  if (files.size > 0) return `${start} \\\n  --data-binary @- <<JSON\n${withFiles(text, files)}\nJSON`
+  return new TextEncoder().encode(text).length > longestArgument
+    ? `${start} \\\n  --data-binary @- <<'JSON'\n${text}\nJSON`
+    : `${start} \\\n  -d ${shellQuoted(text)}`
 }
 
-interface Sdk {
-  readonly title: string
-  code(call: AsCode): string
+/** Returns the text for a here-document in which the shell inserts the files as base64. */
+function withFiles(text: string, files: ReferencedBody['files']): string {
+  let escaped = text.replaceAll(/[\\$`]/g, String.raw`\$&`)
+  for (const [placeholder, { name, prefix }] of files)
+    escaped = escaped.replace(
+      // JSON writes the placeholder's NUL as an escape, whose backslash the shell needs twice.
+      JSON.stringify(placeholder).slice(1, -1).replace('\\', '\\\\'),
+      () => `${prefix}$(base64 < ${shellQuoted(name)} | tr -d '\\n')`,
+    )
+  return escaped
 }
 
-const sdks = {
-  chat: { title: 'openai', code: (call) => withOpenAi(call, 'chat.completions') },
-  responses: { title: 'openai', code: (call) => withOpenAi(call, 'responses') },
-  messages: { title: '@anthropic-ai/sdk', code: withAnthropic },
-  gemini: { title: '@google/genai', code: withGenAi },
-} satisfies Record<Format['id'], Sdk>
+/** Returns the headers as expressions of a language, the token read from its variable. */
+function headerLines(
+  { format, request, withToken }: AsCode,
+  { quote, token, indent }: { quote: (text: string) => string; token: string; indent: string },
+): string {
+  const mark = '\0'
+  const credential = Object.entries(withToken ? format.credential(mark) : {}).map(([name, value]) => {
+    const before = value.replace(mark, '')
+    return [name, before === '' ? token : `${quote(before)} + ${token}`] as const
+  })
+  const others = Object.entries(request.headers).map(([name, value]) => [name, quote(value)] as const)
+  return [...credential, ...others].map(([name, value]) => `${indent}${quote(name)}: ${value},\n`).join('')
+}
 
-const withOpenAi = (call: AsCode, resource: string): string =>
-  `import OpenAI from 'openai'
+export const isStreamed = ({ request: { path, body } }: AsCode): boolean =>
+  body.stream === true || path.includes(':streamGenerateContent')
 
-const client = new OpenAI({
-  baseURL: ${asJavaScript(baseUrls(call.base).openai)},
-  apiKey: process.env.${tokenVariable},
+/** Uses the standard library only. */
+export function asPython(call: AsCode): string {
+  const { base, request } = call
+  const headers = headerLines(call, {
+    quote: asPythonValue,
+    token: `os.environ["${tokenVariable}"]`,
+    indent: '        ',
+  })
+  const { body, files } = referenceFiles(request.body)
+  const read = isStreamed(call)
+    ? 'for line in response:\n        print(line.decode(), end="")'
+    : 'print(json.dumps(json.load(response), indent=2))'
+  const code = `request = urllib.request.Request(
+    ${asPythonValue(base + request.path)},
+    method="POST",
+    headers={
+${headers}    },
+    data=json.dumps(${asPythonValue(body, '    ', { files })}).encode(),
+)
+with urllib.request.urlopen(request) as response:
+    ${read}`
+  return `${pythonImports(code, 'base64', 'json', 'os', 'urllib.request')}\n${code}`
+}
+
+export function asFetch(call: AsCode): string {
+  const { base, request } = call
+  const { body, files } = referenceFiles(request.body)
+  const headers = headerLines(call, { quote: asJavaScript, token: `process.env.${tokenVariable}`, indent: '    ' })
+  return `${files.size === 0 ? '' : `${fileImport(files)}\n`}const response = await fetch(${asJavaScript(base + request.path)}, {
+  method: 'POST',
+  headers: {
+${headers}  },
+  body: JSON.stringify(${asJavaScript(body, '  ', files)}),
 })
-
-${asked(call, `client.${resource}.create`, call.request.body)}`
-
-function withAnthropic(call: AsCode): string {
-  return `import Anthropic from '@anthropic-ai/sdk'
-
-const client = new Anthropic({
-  baseURL: ${asJavaScript(baseUrls(call.base).anthropic)},
-  apiKey: process.env.${tokenVariable},
-})
-
-${asked(call, 'client.messages.create', call.request.body)}`
-}
-
-/** Google's SDK places the fields of the body elsewhere: all but the conversation are in `config`. */
-function withGenAi({ request, base }: AsCode): string {
-  const { contents = [], generationConfig, ...others } = request.body
-  const [, name = '', method = ''] = /\/models\/(.+):(\w+)/.exec(request.path) ?? []
-  const config = { ...(generationConfig as JsonObject | undefined), ...others }
-  const asked: JsonObject = {
-    model: decodeURIComponent(name),
-    contents,
-    ...(Object.keys(config).length === 0 ? {} : { config }),
-  }
-  const streams = method.startsWith('stream')
-  return `import { GoogleGenAI } from '@google/genai'
-
-const client = new GoogleGenAI({
-  apiKey: process.env.${tokenVariable},
-  httpOptions: { baseUrl: ${asJavaScript(baseUrls(base).gemini)} },
-})
-
-${answered(streams, `client.models.generateContent${streams ? 'Stream' : ''}(${asJavaScript(asked)})`)}`
-}
-
-const answered = (streams: boolean, call: string): string =>
-  streams
-    ? `const stream = await ${call}
-for await (const event of stream) console.log(JSON.stringify(event))`
-    : `const answer = await ${call}
-console.log(JSON.stringify(answer, null, 2))`
-
-/** Headers that the SDKs send themselves. */
-const byItself = new Set(['content-type', 'anthropic-version'])
-
-function asked({ request }: AsCode, method: string, body: JsonObject): string {
-  const more = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !byItself.has(name.toLowerCase())))
-  const options = Object.keys(more).length === 0 ? '' : `, ${asJavaScript({ headers: more })}`
-  return answered(body.stream === true, `${method}(${asJavaScript(body)}${options})`)
+${
+  isStreamed(call)
+    ? 'for await (const text of response.body.pipeThrough(new TextDecoderStream())) process.stdout.write(text)'
+    : 'console.log(JSON.stringify(await response.json(), null, 2))'
+}`
 }

@@ -1,34 +1,49 @@
 import { useMemo } from 'preact/hooks'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { cx } from '../../parts/cx.ts'
+import { countLosses, type LossCounts, type ToldLoss } from '../call/losses.ts'
 import type { ApiRequest, Json } from '../formats/format.ts'
-import type { ExplainedTarget, Loss } from './explain.ts'
+import type { ExplainedTarget } from './explain.ts'
 import { type JsonLine, jsonLines, type Origin, originsIn } from './json-lines.ts'
 import { JsonTree, lineId } from './json-tree.tsx'
+import { LossList, mergeLosses } from './loss-list.tsx'
 import { markLosses, shownLines } from './marks.ts'
 import { shorten } from './shorten.ts'
 
 /** Limit of lines shown on each side, in addition to annotated ones. */
 const most = 800
 
-const severities = { fatal: 'refuses the call', warn: 'lost', note: 'for your information' } as const
+export interface ComparisonProps {
+  request: ApiRequest
+  target: ExplainedTarget
+  /** Losses that only the response reported, in addition to the target's. */
+  reported?: readonly ToldLoss[]
+  /** Numbers of losses of the call. Default: the target's. */
+  counts?: LossCounts | undefined
+  /** True: the target responded, so that the absence of losses may be stated. Default: false. */
+  delivered?: boolean
+}
 
-/** Shows the client's request beside the upstream request, with the losses between them. */
-export function Comparison({ request, target }: { request: ApiRequest; target: ExplainedTarget }) {
+/** Shows the client's request beside the upstream request, then the losses between them. */
+export function Comparison({ request, target, reported = [], counts, delivered = false }: ComparisonProps) {
   const { losses, request: sent } = target
-  const told = useMemo(() => losses.filter(({ side }) => side !== 'answer'), [losses])
+  const requestLosses = useMemo(() => losses.filter(({ side }) => side !== 'answer'), [losses])
   const client = useMemo(() => jsonLines(shorten(request.body)), [request])
-  const { marks, lineOf } = useMemo(() => markLosses(client, told), [client, told])
+  const { marks, lineOf } = useMemo(() => markLosses(client, requestLosses), [client, requestLosses])
   return (
     <>
-      <Losses losses={losses} onChoose={(loss) => goTo(lineId('client', lineOf(loss)))} />
       <div class="sides">
         <section aria-labelledby="client-side">
-          <Head id="client-side" title="You sent" path={request.path} body={request.body} what="your request" />
-          <JsonTree id="client" label="What you sent" shown={shownLines(client, marks, most)} marks={marks} />
+          <Head id="client-side" title="Client request" path={request.path} body={request.body} what="your request" />
+          <JsonTree id="client" label="Client request body" shown={shownLines(client, marks, most)} marks={marks} />
         </section>
         {sent === undefined ? null : <Sent client={client} sent={sent} />}
       </div>
+      <LossList
+        losses={mergeLosses(losses, reported)}
+        counts={counts ?? countLosses(losses)}
+        delivered={delivered}
+        onChoose={(loss) => goTo(lineId('client', lineOf(loss)))}
+      />
     </>
   )
 }
@@ -40,14 +55,14 @@ function Sent({ client, sent }: { client: readonly JsonLine[]; sent: NonNullable
     <section aria-labelledby="upstream-side">
       <Head
         id="upstream-side"
-        title="Upstream gets"
+        title="Upstream request"
         path={sent.path}
         body={sent.body as Json}
         what="the upstream request"
       />
       <JsonTree
         id="upstream"
-        label="What the upstream gets"
+        label="Upstream request body"
         shown={shownLines(lines, new Map(), most)}
         noteOf={(line) => {
           const origin = originOf(line)
@@ -55,7 +70,7 @@ function Sent({ client, sent }: { client: readonly JsonLine[]; sent: NonNullable
         }}
       />
       <p class="inspect-legend">
-        <span class="origin-elsewhere">stood elsewhere</span> <span class="origin-new">new or changed</span>
+        <span class="origin-elsewhere">moved</span> <span class="origin-new">added or changed</span>
       </p>
       <details class="inspect-more">
         <summary>Headers</summary>
@@ -68,8 +83,8 @@ function Sent({ client, sent }: { client: readonly JsonLine[]; sent: NonNullable
 /** Unchanged lines have no label. */
 const looks: Readonly<Record<Origin, { look: string; word: string } | undefined>> = {
   same: undefined,
-  elsewhere: { look: 'origin-elsewhere', word: 'stood elsewhere' },
-  new: { look: 'origin-new', word: 'new or changed' },
+  elsewhere: { look: 'origin-elsewhere', word: 'moved' },
+  new: { look: 'origin-new', word: 'added or changed' },
 }
 
 interface HeadProps {
@@ -89,46 +104,6 @@ function Head({ id, title, path, body, what }: HeadProps) {
       </h3>
       <CopyButton small icon look="quiet" text={text} what={what} />
     </div>
-  )
-}
-
-function Losses({ losses, onChoose }: { losses: readonly Loss[]; onChoose: (loss: Loss) => void }) {
-  if (losses.length === 0) return <p class="inspect-hint whole">Everything you wrote arrives.</p>
-  return (
-    <section aria-labelledby="losses">
-      <h3 id="losses" class="inspect-title">
-        {losses.length === 1 ? 'One thing' : `${losses.length} things`} to know
-      </h3>
-      <ul class="losses">
-        {losses.map((loss) => (
-          <li key={`${loss.path} ${loss.side} ${loss.kind} ${loss.detail}`}>
-            <LossLine loss={loss} onChoose={onChoose} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-function LossLine({ loss, onChoose }: { loss: Loss; onChoose: (loss: Loss) => void }) {
-  const { path, side, kind, severity, detail } = loss
-  const content = (
-    <>
-      <span class={cx('chip', severity === 'fatal' ? 'bad' : severity === 'warn' && 'warn')}>{kind}</span>
-      <span class="out-of-sight">({severities[severity]})</span>
-      <code>{path === '' ? 'the whole request' : path}</code>
-      <span class="detail">
-        {side === 'answer' ? 'In the answer: ' : ''}
-        {detail}
-      </span>
-    </>
-  )
-  return side === 'answer' ? (
-    <div class="loss">{content}</div>
-  ) : (
-    <button type="button" class="loss" onClick={() => onChoose(loss)}>
-      {content}
-    </button>
   )
 }
 

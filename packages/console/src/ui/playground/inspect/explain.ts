@@ -31,10 +31,10 @@ export async function explain({ base, token, format, request, signal }: ExplainR
       cache: 'no-store',
       ...(signal === undefined ? {} : { signal }),
     })
-    const told: unknown = await response.json()
+    const body: unknown = await response.json()
     return response.ok
-      ? { state: 'explained', explanation: told as Explanation }
-      : { state: 'refused', refused: { status: response.status, message: messageOf(told, response.status) } }
+      ? { state: 'explained', explanation: body as Explanation }
+      : { state: 'refused', refused: { status: response.status, message: messageOf(body, response.status) } }
   } catch (error) {
     if (signal?.aborted === true) throw error
     const why = error instanceof Error ? error.message : String(error)
@@ -43,7 +43,7 @@ export async function explain({ base, token, format, request, signal }: ExplainR
 }
 
 /** Returns the error message, which every format keeps in the same place. */
-function messageOf(told: unknown, status: number): string {
-  const { message } = (told as { error?: { message?: unknown } } | null)?.error ?? {}
-  return typeof message === 'string' ? message : `The gateway answered ${status}.`
+function messageOf(body: unknown, status: number): string {
+  const { message } = (body as { error?: { message?: unknown } } | null)?.error ?? {}
+  return typeof message === 'string' ? message : `The gateway returned status ${status}.`
 }

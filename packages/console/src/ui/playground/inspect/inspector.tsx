@@ -1,13 +1,17 @@
 import { useState } from 'preact/hooks'
+import type { CallFacts } from '../../../calls.ts'
 import { TabPanel, Tabs } from '../../parts/tabs.tsx'
 import type { Exchange } from '../formats/format.ts'
+import { CallView } from './call-view.tsx'
+import { PlanView } from './plan-view.tsx'
 import { RequestView } from './request-view.tsx'
-import { StreamView } from './stream-view.tsx'
-import { UpstreamView } from './upstream-view.tsx'
+import { useExplanation } from './use-explanation.ts'
 
 export interface InspectorProps {
   /** Undefined before the first call. */
   exchange: Exchange | undefined
+  /** The gateway's facts about the call. Undefined: it had no attempt, or the facts have not arrived. */
+  facts?: CallFacts | undefined
   /** The gateway's address, without a trailing slash. */
   base: string
   /** Used only to request explanations; never shown. Empty: no token is sent. */
@@ -16,32 +20,34 @@ export interface InspectorProps {
   canExplain: boolean
 }
 
-type View = 'request' | 'upstream' | 'stream'
+type View = 'call' | 'request' | 'plan'
 
-/** Shows a call as code, as its upstream request, and as its response. */
-export function Inspector({ exchange, base, token, canExplain }: InspectorProps) {
-  const [chosen, setChosen] = useState<View>('request')
+/** Shows the course of a call, the call as code, and its plan. */
+export function Inspector({ exchange, facts, base, token, canExplain }: InspectorProps) {
+  const [chosen, setChosen] = useState<View>('call')
+  const explaining = useExplanation(exchange, { base, token, isEnabled: canExplain })
   if (exchange === undefined)
     return (
       <p class="inspect-empty">
-        Send a message. Here you see the request as curl and as code
-        {canExplain ? ', what it becomes upstream and what would be lost on the way' : ''}, and each event of the
-        answer.
+        Send a message to see what happens: the attempts, {canExplain ? 'the upstream request and its losses, ' : ''}
+        each event of the response, and the request as code.
       </p>
     )
-  const view = chosen === 'upstream' && !canExplain ? 'request' : chosen
+  const view = chosen === 'plan' && !canExplain ? 'call' : chosen
   const tabs = [
+    { id: 'call', title: 'What happened' },
     { id: 'request', title: 'Request' },
-    ...(canExplain ? [{ id: 'upstream', title: 'Upstream' }] : []),
-    { id: 'stream', title: 'Stream' },
+    ...(canExplain ? [{ id: 'plan', title: 'Plan' }] : []),
   ]
   return (
     <div class="inspect">
       <Tabs name="inspect" label="Views" tabs={tabs} chosen={view} onChoose={(id) => setChosen(id as View)} />
       <TabPanel name="inspect" chosen={view}>
+        {view === 'call' ? (
+          <CallView exchange={exchange} facts={facts} explaining={canExplain ? explaining : undefined} />
+        ) : null}
         {view === 'request' ? <RequestView exchange={exchange} base={base} withToken={token !== ''} /> : null}
-        {view === 'upstream' ? <UpstreamView exchange={exchange} base={base} token={token} /> : null}
-        {view === 'stream' ? <StreamView exchange={exchange} /> : null}
+        {view === 'plan' ? <PlanView exchange={exchange} {...explaining} /> : null}
       </TabPanel>
     </div>
   )

@@ -72,8 +72,8 @@ describe('losses', () => {
 
   it('are reported once, at the first line of their field', () => {
     const { marks } = markLosses(lines, [loss('/messages/1'), loss('/messages/1/content', 'note')])
-    const told = [...marks].flatMap(([index, { losses }]) => losses.map(({ path }) => [lines[index]?.pointer, path]))
-    expect(told).toEqual([
+    const marked = [...marks].flatMap(([index, { losses }]) => losses.map(({ path }) => [lines[index]?.pointer, path]))
+    expect(marked).toEqual([
       ['/messages/1', '/messages/1'],
       ['/messages/1/content', '/messages/1/content'],
     ])

@@ -23,7 +23,7 @@ export function JsonTree({ id, label, shown, marks, noteOf }: JsonTreeProps) {
         {shown.map((one) =>
           'skipped' in one ? (
             <li key={`after-${one.skipped}`} class="gap">
-              {one.skipped.toLocaleString('en')} more lines; Copy has them
+              {one.skipped.toLocaleString('en')} more lines. Copy includes them.
             </li>
           ) : (
             <Line

@@ -25,11 +25,11 @@ export function markLosses(lines: readonly JsonLine[], losses: readonly Loss[]):
   const lineOf = ({ path }: Loss): number => begins.get(nearest(path, begins)) ?? 0
 
   const marks = new Map<number, Mark>()
-  const mark = (index: number, severity: Loss['severity'], told: readonly Loss[]): void => {
+  const mark = (index: number, severity: Loss['severity'], added: readonly Loss[]): void => {
     const before = marks.get(index)
     marks.set(index, {
       severity: before === undefined ? severity : worse(before.severity, severity),
-      losses: [...(before?.losses ?? []), ...told],
+      losses: [...(before?.losses ?? []), ...added],
     })
   }
   for (const loss of losses) {

@@ -3,8 +3,9 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { TabPanel, Tabs } from '../../parts/tabs.tsx'
 import type { Exchange } from '../formats/format.ts'
 import { highlight } from '../markdown/highlight.ts'
-import { type Snippet, snippetsOf, tokenVariable } from './as-code.ts'
+import { type Snippet, tokenVariable } from './as-code.ts'
 import { firstLines, shortenObject } from './shorten.ts'
+import { snippetsOf } from './snippets.ts'
 
 /** Limit of lines shown of a long request. */
 const most = 600
@@ -41,7 +42,7 @@ export function RequestView({ exchange, base, withToken }: { exchange: Exchange;
       </TabPanel>
       {withToken ? (
         <p class="inspect-hint">
-          Your token is not in it: put it in <code>{tokenVariable}</code> first.
+          The code doesn’t contain your token. Set <code>{tokenVariable}</code> first.
         </p>
       ) : null}
     </section>
@@ -64,8 +65,8 @@ function Shown({ snippet, isCut }: { snippet: Snippet; isCut: boolean }) {
       </div>
       {isCut || cut > 0 ? (
         <p class="inspect-hint">
-          {cut > 0 ? `${cut.toLocaleString('en')} more lines are not shown. ` : 'Long values are shown shortened. '}
-          Copy gives you all of it.
+          {cut > 0 ? `${cut.toLocaleString('en')} more lines are not shown. ` : 'Long values are shortened. '}
+          Copy includes the complete text.
         </p>
       ) : null}
     </>

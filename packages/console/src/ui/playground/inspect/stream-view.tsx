@@ -16,7 +16,7 @@ export function StreamView({ exchange }: { exchange: Exchange }) {
   const { events, status, responseHeaders = {}, outcome } = exchange
   const { telling, others } = groupHeaders(responseHeaders)
   return (
-    <section class="inspect-part" aria-label="Answer as it came">
+    <section class="inspect-part" aria-label="Response events">
       {status === undefined ? null : (
         <>
           <h3 class="inspect-title">
@@ -105,7 +105,7 @@ const asSent = ({ event, data }: RawEvent): string =>
     .join('')}\n`
 
 const cut = (text: string): string =>
-  text.length <= longest ? text : `${text.slice(0, longest)}\n… Copy gives you all of it.`
+  text.length <= longest ? text : `${text.slice(0, longest)}\n… Copy includes the complete text.`
 
 function pretty(data: string): string {
   try {

@@ -6,16 +6,20 @@ import { type Explained, explain } from './explain.ts'
 const debounceMs = 200
 
 /** Requests the gateway's explanation of a call after it has ended, so as not to delay it. */
-export function useExplanation({ format, request, outcome }: Exchange, base: string, token: string) {
-  const [told, setTold] = useState<{ request: Exchange['request']; token: string; explained: Explained }>()
-  const isCurrent = told?.request === request && told.token === token
-  const isDue = outcome !== 'running' && !isCurrent
+export function useExplanation(
+  exchange: Exchange | undefined,
+  { base, token, isEnabled }: { base: string; token: string; isEnabled: boolean },
+) {
+  const { format, request, outcome } = exchange ?? {}
+  const [current, setCurrent] = useState<{ request: Exchange['request']; token: string; explained: Explained }>()
+  const isCurrent = current !== undefined && current.request === request && current.token === token
+  const isDue = isEnabled && outcome !== 'running' && !isCurrent
   useEffect(() => {
-    if (!isDue) return undefined
+    if (!isDue || format === undefined || request === undefined) return undefined
     const { signal, abort } = controller()
     const timer = setTimeout(() => {
       explain({ base, token, format, request, signal }).then(
-        (explained) => setTold({ request, token, explained }),
+        (explained) => setCurrent({ request, token, explained }),
         () => undefined,
       )
     }, debounceMs)
@@ -24,7 +28,7 @@ export function useExplanation({ format, request, outcome }: Exchange, base: str
       abort()
     }
   }, [isDue, base, token, format, request])
-  return { explained: isCurrent ? told.explained : undefined, askAgain: () => setTold(undefined) }
+  return { explained: isCurrent ? current?.explained : undefined, askAgain: () => setCurrent(undefined) }
 }
 
 function controller() {

@@ -1,19 +1,28 @@
+import type { ModelDescription } from '@modelgate/core'
 import { cx } from '../../parts/cx.ts'
 import { Field } from '../../parts/field.tsx'
 import { Select } from '../../parts/select.tsx'
+import { modelsFor } from '../call/models.ts'
 import { formatNamed, formats } from '../formats/index.ts'
 import type { Draft, Wrongs } from './draft.ts'
 import { ModelField } from './model-field.tsx'
-import { TokenField, type TokenFieldProps } from './token-field.tsx'
+import { MoreSettings } from './more-settings.tsx'
+import { PresetsField } from './presets-field.tsx'
+import { OpenStatus, TokenField, type TokenFieldProps } from './token-field.tsx'
 
 export interface SettingsPaneProps extends Pick<TokenFieldProps, 'kept' | 'checked' | 'onCheck'> {
   draft: Draft
   wrongs: Wrongs
+  /** The gateway needs no token. */
+  isOpen: boolean
   onToken: TokenFieldProps['onChange']
   /** Only narrow screens fold the settings. */
   open: boolean
   onOpen: (open: boolean) => void
   onDraft: (more: Partial<Draft>) => void
+  /** The model to compare with; undefined: none. */
+  second: string | undefined
+  onSecond: (model: string | undefined) => void
 }
 
 const formatOptions = formats.map(({ id, name }) => ({ value: id, title: name }))
@@ -21,6 +30,7 @@ const formatOptions = formats.map(({ id, name }) => ({ value: id, title: name })
 export function SettingsPane({
   kept,
   checked,
+  isOpen,
   onCheck,
   onToken,
   draft,
@@ -28,11 +38,16 @@ export function SettingsPane({
   onDraft,
   open,
   onOpen,
+  second,
+  onSecond,
 }: SettingsPaneProps) {
+  const models = checked.state === 'good' ? modelsFor(checked.models, 'generate') : []
   return (
     <section class={cx('pane settings', open && 'open')} aria-labelledby="settings">
       <div class="pane-head">
-        <h2 id="settings">Settings</h2>
+        <h2 id="settings" tabIndex={-1}>
+          Settings
+        </h2>
         <button
           type="button"
           class="button small quiet fold"
@@ -45,15 +60,24 @@ export function SettingsPane({
         </button>
       </div>
       <p class="summary">
-        {draft.model || 'No model yet'} · {draft.format.name}
+        {draft.model || 'No model yet'}
+        {second === undefined ? '' : ` and ${second || 'no second model yet'}`} · {draft.format.name}
       </p>
       <div class="fields" id="settings-fields">
-        <TokenField kept={kept} checked={checked} onChange={onToken} onCheck={onCheck} />
+        {isOpen ? (
+          <OpenStatus checked={checked} onCheck={onCheck} />
+        ) : (
+          <TokenField kept={kept} checked={checked} onChange={onToken} onCheck={onCheck} />
+        )}
         <ModelField
-          models={checked.state === 'good' ? checked.models : []}
+          models={models}
           model={draft.model}
+          {...(checked.state === 'good'
+            ? { left: { count: checked.models.length - models.length, what: 'chat' } }
+            : {})}
           onChange={(model) => onDraft({ model })}
         />
+        <SecondModel models={models} first={draft.model} second={second} onSecond={onSecond} />
         <Select
           id="format"
           label="Client format"
@@ -79,11 +103,39 @@ export function SettingsPane({
             checked={draft.stream}
             onChange={(event) => onDraft({ stream: event.currentTarget.checked })}
           />
-          Stream the answer
+          Stream the response
         </label>
+        <MoreSettings draft={draft} wrongs={wrongs} onDraft={onDraft} />
+        <PresetsField draft={draft} onDraft={onDraft} />
         <ToolsField draft={draft} wrongs={wrongs} onDraft={onDraft} />
       </div>
     </section>
+  )
+}
+
+interface SecondModelProps extends Pick<SettingsPaneProps, 'second' | 'onSecond'> {
+  models: readonly ModelDescription[]
+  first: string
+}
+
+/** Switches the comparison on and off, and selects its second model. All other settings apply to both models. */
+function SecondModel({ models, first, second, onSecond }: SecondModelProps) {
+  return (
+    <>
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={second !== undefined}
+          onChange={(event) =>
+            onSecond(event.currentTarget.checked ? (models.find(({ id }) => id !== first)?.id ?? '') : undefined)
+          }
+        />
+        Compare with a second model
+      </label>
+      {second === undefined ? null : (
+        <ModelField id="second-model" label="Second model" models={models} model={second} onChange={onSecond} />
+      )}
+    </>
   )
 }
 
@@ -106,7 +158,7 @@ function Numbers({ draft, wrongs, onDraft }: PartProps) {
         label="Max tokens"
         value={draft.maxTokens}
         placeholder="Not set"
-        {...(maxTokensUnlessSet === undefined ? {} : { hint: `${maxTokensUnlessSet} unless set` })}
+        {...(maxTokensUnlessSet === undefined ? {} : { hint: `Default: ${maxTokensUnlessSet}` })}
         {...(wrongs.maxTokens === undefined ? {} : { wrong: wrongs.maxTokens })}
         onInput={(maxTokens) => onDraft({ maxTokens })}
       />
@@ -139,7 +191,7 @@ function ToolsField({ draft, wrongs, onDraft }: PartProps) {
             onInput={(event) => onDraft({ tools: event.currentTarget.value })}
           />
           <span class="hint" id="tools-hint">
-            Calls are shown but not executed.
+            Tool calls are shown but not executed.
           </span>
           <span class="wrong" id="tools-wrong" aria-live="polite">
             {wrongs.tools}

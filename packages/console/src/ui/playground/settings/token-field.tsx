@@ -28,10 +28,10 @@ export function TokenField({ kept, checked, onChange, onCheck }: TokenFieldProps
           class="input mono"
           type={shown ? 'text' : ('password' as 'text')}
           value={kept.token}
-          placeholder="Paste it here"
+          placeholder="Paste your token"
           autocomplete="off"
           spellcheck={false}
-          aria-describedby="token-told"
+          aria-describedby="token-status"
           aria-invalid={checked.state === 'bad'}
           onInput={(event) => onChange({ ...kept, token: event.currentTarget.value.trim() })}
         />
@@ -42,7 +42,7 @@ export function TokenField({ kept, checked, onChange, onCheck }: TokenFieldProps
           Check
         </button>
       </div>
-      <Told checked={checked} />
+      <TokenStatus checked={checked} />
       <label class="tick">
         <input
           type="checkbox"
@@ -55,10 +55,22 @@ export function TokenField({ kept, checked, onChange, onCheck }: TokenFieldProps
   )
 }
 
-function Told({ checked }: { checked: Checked }) {
+/** In place of the token at a gateway without authentication. */
+export function OpenStatus({ checked, onCheck }: Pick<TokenFieldProps, 'checked' | 'onCheck'>) {
+  return (
+    <div class="field token">
+      <p class={checked.state === 'bad' ? 'wrong' : 'hint'} id="token-status" role="status">
+        {checked.state === 'bad' ? tellChecked(checked) : 'This gateway needs no token.'}
+      </p>
+      {checked.state === 'bad' ? <Button onClick={onCheck}>Try again</Button> : null}
+    </div>
+  )
+}
+
+function TokenStatus({ checked }: { checked: Checked }) {
   const looks = { unchecked: 'hint', checking: 'hint', good: 'hint good', bad: 'wrong' } as const
   return (
-    <p class={looks[checked.state]} id="token-told" role="status">
+    <p class={looks[checked.state]} id="token-status" role="status">
       {tellChecked(checked)}
     </p>
   )
@@ -67,13 +79,15 @@ function Told({ checked }: { checked: Checked }) {
 function tellChecked(checked: Checked): string {
   switch (checked.state) {
     case 'unchecked':
-      return 'Kept in this tab only, and sent to this gateway alone.'
+      return 'Stored in this tab only, and sent only to this gateway.'
     case 'checking':
       return 'Checking …'
     case 'bad':
       return checked.status === undefined ? checked.message : `${checked.status}: ${checked.message}`
     case 'good':
-      return checked.models.length === 1 ? 'It may use 1 model.' : `It may use ${checked.models.length} models.`
+      return checked.models.length === 1
+        ? 'Valid token · 1 model available'
+        : `Valid token · ${checked.models.length} models available`
     default:
       return checked satisfies never
   }

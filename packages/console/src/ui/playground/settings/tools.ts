@@ -7,10 +7,10 @@ export const exampleTools = JSON.stringify(
   [
     {
       name: 'get_weather',
-      description: 'The weather in a city, now.',
+      description: 'Current weather in a city',
       schema: {
         type: 'object',
-        properties: { city: { type: 'string', description: 'As people call it: Rome' } },
+        properties: { city: { type: 'string', description: 'Name of the city, such as Rome' } },
         required: ['city'],
       },
     },
@@ -27,9 +27,9 @@ export function readTools(text: string): { readonly tools: Tools } | { readonly 
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { wrong: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` }
+    return { wrong: `Invalid JSON: ${error instanceof Error ? error.message : String(error)}` }
   }
-  if (!Array.isArray(value)) return { wrong: 'Write a list: [{ "name": …, "description": …, "schema": … }]' }
+  if (!Array.isArray(value)) return { wrong: 'Expected a list: [{ "name": …, "description": …, "schema": … }]' }
   const tools = value.map((item) => {
     const { name, description, schema } = objectOf(item)
     return {

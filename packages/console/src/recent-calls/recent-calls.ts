@@ -1,0 +1,88 @@
+import { pages } from 'virtual:console-assets'
+import { type AuthRequest, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
+import { checkAuthorize, requestOf, unauthorized } from '../authorization.ts'
+import { invalidParameter, readQuery } from '../queries.ts'
+import { dataReply, streamReply, subpage } from '../replies.ts'
+import { createCallBuffer } from './call-buffer.ts'
+import { filterNames, readFilter } from './call-filter.ts'
+import { createLiveReaders } from './live-readers.ts'
+import { type RecentCall, recentCallOf, rejectedCallOf, summaryOf } from './recent-call.ts'
+
+/** Options of the recent calls. */
+export interface RecentCallsOptions {
+  /**
+   * Returns whether a request may read the calls of all callers, by its method, path and headers. Called for each request to
+   * `/console/api/calls`. Anything but `true` is a 401. A GatewayError that it throws is sent to the client. Any other error is logged and
+   * becomes a 500.
+   */
+  authorize(request: AuthRequest): boolean | Promise<boolean>
+  /** Number of calls that are kept in memory, 1 to 100 000. Default: 500. */
+  size?: number
+}
+
+/** Default and highest number of calls in one response. */
+const pageSize = 50
+const maxPageSize = 500
+
+/** Creates the page and the API of recent calls, and the hooks that collect them. */
+export function createRecentCalls(
+  options: RecentCallsOptions,
+): Pick<Plugin, 'onFinish' | 'onNotice'> & { readonly routes: readonly PluginRoute[] } {
+  const { authorize, size = 500 } = options
+  checkAuthorize(authorize, 'recentCalls', 'read all calls')
+  if (!Number.isInteger(size) || size < 1 || size > 100_000)
+    throw new TypeError(`consolePages: recentCalls.size is ${String(size)}: set it to a whole number from 1 to 100000.`)
+  const buffer = createCallBuffer(size)
+  const live = createLiveReaders()
+  const add = (call: RecentCall): void => {
+    buffer.add(call)
+    live.send(call)
+  }
+
+  const guarded = (path: string, handle: PluginRoute['handle']): PluginRoute => ({
+    method: 'GET',
+    path,
+    async handle(inbound, params) {
+      if ((await authorize(requestOf(inbound))) !== true) throw unauthorized('Recent calls')
+      return handle(inbound, params)
+    },
+  })
+
+  return {
+    onFinish: (event) => add(recentCallOf(event)),
+    onNotice(notice) {
+      if (notice.kind === 'call-rejected') add(rejectedCallOf(notice))
+      // The streams would keep the server open until the end of its grace period.
+      else if (notice.kind === 'drain-started') live.close()
+    },
+    routes: [
+      { method: 'GET', path: '/console/calls', handle: subpage(pages.calls, 'calls') },
+      guarded('/console/api/calls', (inbound) => {
+        const query = readQuery(inbound, [...filterNames, 'cursor', 'limit'])
+        const limit = readNumber(query, 'limit', pageSize, maxPageSize)
+        const page = buffer.page(readFilter(query), limit, query.get('cursor') ?? undefined)
+        return dataReply({ ...page, calls: page.calls.map(summaryOf) })
+      }),
+      guarded('/console/api/calls/stream', (inbound) => {
+        const query = readQuery(inbound, [...filterNames, 'last'])
+        const matches = readFilter(query)
+        const { calls } = buffer.page(matches, readNumber(query, 'last', 0, maxPageSize))
+        return streamReply(live.open(matches, [...calls].reverse()))
+      }),
+      guarded('/console/api/calls/{id}', (_inbound, { id = '' }) => {
+        const call = buffer.find(id)
+        if (call !== undefined) return dataReply(call)
+        throw new GatewayError('not_found', 'Call not found: it is still running, or is no longer stored.', {
+          headers: { 'cache-control': 'no-store' },
+        })
+      }),
+    ],
+  }
+}
+
+function readNumber(query: URLSearchParams, name: string, otherwise: number, most: number): number {
+  const text = query.get(name)
+  if (text === null) return otherwise
+  if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text)
+  throw invalidParameter(name, `Invalid ${name} '${text.slice(0, 20)}': set it to a whole number from 0 to ${most}.`)
+}

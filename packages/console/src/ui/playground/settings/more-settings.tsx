@@ -1,0 +1,108 @@
+import { Field } from '../../parts/field.tsx'
+import { Select } from '../../parts/select.tsx'
+import type { Draft, Wrongs } from './draft.ts'
+
+export interface MoreSettingsProps {
+  draft: Draft
+  wrongs: Wrongs
+  onDraft: (more: Partial<Draft>) => void
+}
+
+const efforts = ['', 'minimal', 'low', 'medium', 'high'].map((value) => ({ value, title: value || 'Not set' }))
+
+/** Settings that few requests need. An invalid one keeps the group open, and so do extra fields: a link may have filled them in. */
+export function MoreSettings({ draft, wrongs, onDraft }: MoreSettingsProps) {
+  const { topP, seed, schema, extra } = wrongs
+  const isWrong = [topP, seed, schema, extra].some((wrong) => wrong !== undefined)
+  const lacking = (name: 'stop' | 'seed') =>
+    draft.format.lacks.includes(name) ? { hint: `${draft.format.name} has no such field: not sent.` } : {}
+  return (
+    <details class="more-settings" {...(isWrong || draft.extra !== '' ? { open: true } : {})}>
+      <summary>More settings</summary>
+      <div class="fields">
+        <Select
+          id="effort"
+          label="Reasoning effort"
+          value={draft.effort}
+          options={efforts}
+          onChange={(effort) => onDraft({ effort })}
+        />
+        <div class="two">
+          <Field
+            id="top-p"
+            label="Top P"
+            value={draft.topP}
+            placeholder="Not set"
+            {...(topP === undefined ? {} : { wrong: topP })}
+            onInput={(topP) => onDraft({ topP })}
+          />
+          <Field
+            id="seed"
+            label="Seed"
+            value={draft.seed}
+            placeholder="Not set"
+            {...lacking('seed')}
+            {...(seed === undefined ? {} : { wrong: seed })}
+            onInput={(seed) => onDraft({ seed })}
+          />
+        </div>
+        <Area
+          id="stop"
+          label="Stop sequences"
+          value={draft.stop}
+          hint={lacking('stop').hint ?? 'One per line.'}
+          onInput={(stop) => onDraft({ stop })}
+        />
+        <Area
+          id="schema"
+          label="JSON schema of the response"
+          value={draft.schema}
+          wrong={schema}
+          onInput={(schema) => onDraft({ schema })}
+        />
+        <Area
+          id="extra"
+          label="Extra JSON"
+          value={draft.extra}
+          hint="Merged into the request."
+          wrong={extra}
+          onInput={(extra) => onDraft({ extra })}
+        />
+      </div>
+    </details>
+  )
+}
+
+interface AreaProps {
+  id: string
+  label: string
+  value: string
+  hint?: string
+  wrong?: string | undefined
+  onInput: (value: string) => void
+}
+
+function Area({ id, label, value, hint, wrong, onInput }: AreaProps) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        class="input mono"
+        rows={2}
+        spellcheck={false}
+        value={value}
+        placeholder="None"
+        aria-invalid={wrong !== undefined}
+        aria-describedby={`${id}-hint ${id}-wrong`}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <span class="hint" id={`${id}-hint`}>
+        {hint}
+      </span>
+      <span class="wrong" id={`${id}-wrong`} aria-live="polite">
+        {wrong}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,3 @@
+export { type AccessLog, type AccessLogOptions, accessLog } from './access-log.ts'
+export type { LogLevel } from './levels.ts'
+export type { LevelLogger } from './messages.ts'

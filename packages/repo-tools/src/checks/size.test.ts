@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Options } from 'tsup'
+import { describe, expect, it } from 'vitest'
+import { readJson, workspaceDirs } from '../base/workspace.mjs'
+
+const packages = fileURLToPath(new URL('../../..', import.meta.url))
+const core = join(packages, 'core')
+
+type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
+const { build } = createRequire(new URL('../../../conformance/package.json', import.meta.url))('esbuild') as Esbuild
+
+/** Bundles the build like a user's bundler; returns the files loaded at start and their imported packages. */
+async function startOf(dir: string, entry: string) {
+  const { metafile, outputFiles = [] } = await build({
+    entryPoints: [join(dir, entry)],
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'neutral',
+    external: ['node:*'],
+    packages: 'external',
+    minify: true,
+    metafile: true,
+    write: false,
+    outdir: join(dir, 'bundle'),
+    absWorkingDir: dir,
+    logLevel: 'silent',
+  })
+  const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
+  const outputs = new Map(Object.entries(metafile?.outputs ?? {}).map(([path, output]) => [basename(path), output]))
+  const reached = new Set<string>()
+  const packages = new Set<string>()
+  const follow = (name: string): void => {
+    if (reached.has(name)) return
+    reached.add(name)
+    for (const { path, kind, external } of outputs.get(name)?.imports ?? []) {
+      if (kind !== 'import-statement') continue
+      if (external === true) packages.add(path)
+      else follow(basename(path))
+    }
+  }
+  follow(basename(entry))
+  const gzipped = [...reached].reduce((sum, name) => sum + gzipSync(files.get(name) as Uint8Array).length, 0)
+  const later = [...outputs.values()].flatMap(({ imports }) => imports.filter(({ external }) => external === true))
+  return { gzipped, files: reached.size, packages: [...packages], later: new Set(later.map(({ path }) => path)) }
+}
+
+/** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
+const ceilings = {
+  'core/dist/index.js': 84_500,
+  'node/dist/index.js': 13_000,
+  'express/dist/index.js': 700,
+  'fastify/dist/index.js': 1_500,
+  'hono/dist/index.js': 1_000,
+  'hono/dist/node.js': 2_000,
+  'tokens/dist/index.js': 35_000,
+  // The pages are strings in the package, see decision 0017.
+  'console/dist/index.js': 125_000,
+  'otel/dist/index.js': 7_000,
+  'testing/dist/index.js': 62_000,
+  'conformance/dist/index.js': 35_000,
+  'cli/dist/index.js': 300,
+}
+
+it.each(Object.entries(ceilings))('%s adds at most %i bytes to a bundle', async (file, ceiling) => {
+  const [dir = '', ...entry] = file.split('/')
+  const { gzipped } = await startOf(join(packages, dir), entry.join('/'))
+  expect(gzipped).toBeLessThanOrEqual(ceiling)
+  // A ceiling far above the size would not detect growth.
+  expect(gzipped).toBeGreaterThan(ceiling / 4)
+})
+
+it('every public package has a ceiling', () => {
+  const dirs = workspaceDirs(['packages']).filter((dir) => readJson(`${dir}/package.json`).private !== true)
+  const known = Object.keys(ceilings).map((file) => `packages/${file.split('/')[0]}`)
+  expect(dirs.filter((dir) => !known.includes(dir))).toEqual([])
+})
+
+describe('the import of core', () => {
+  it('loads few files', async () => {
+    const { files } = await startOf(core, 'dist/index.js')
+    expect(files).toBeLessThanOrEqual(2)
+  })
+
+  it('does not load zod', async () => {
+    const { packages, later } = await startOf(core, 'dist/index.js')
+    expect(packages).toEqual(['eventsource-parser'])
+    expect(later).toContain('zod')
+  })
+
+  it('does not load zod with require', () => {
+    const script = `require('./dist/index.cjs')
+      console.log(Object.keys(require.cache).filter((file) => /node_modules.zod/.test(file)).length)`
+    const loaded = execFileSync(process.execPath, ['--input-type=commonjs', '-e', script], {
+      cwd: core,
+      encoding: 'utf8',
+    })
+    expect(Number(loaded)).toBe(0)
+  })
+})
+
+describe.each([
+  ['import', 'module', "import * as core from './dist/index.js'"],
+  ['require', 'commonjs', "const core = require('./dist/index.cjs')"],
+] as const)('lazily loaded modules', (word, type, load) => {
+  it(`are found by programs that ${word} core`, () => {
+    const script = `${load}
+      const answer = { id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn',
+        content: [{ type: 'text', text: 'translated' }], usage: { input_tokens: 1, output_tokens: 1 } }
+      const gateway = core.createGateway({
+        auth: 'none',
+        upstreams: { claude: core.anthropic({ apiKey: 'k' }) },
+        models: { m: 'claude' },
+        fetch: async () => Response.json(answer),
+      })
+      const post = (path, body) => gateway.fetch('http://gateway' + path, {
+        method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+      const run = async () => {
+        const chat = await post('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x' }] })
+        const embeddings = await post('/v1/embeddings', { model: 'm' })
+        console.log(await chat.text(), await embeddings.text())
+      }
+      run()`
+    const output = execFileSync(process.execPath, [`--input-type=${type}`, '-e', script], {
+      cwd: core,
+      encoding: 'utf8',
+    })
+    expect(output).toContain('translated')
+    expect(output).toContain("Missing required parameter: 'input'")
+  })
+})
