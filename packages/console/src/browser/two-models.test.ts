@@ -134,7 +134,9 @@ describe.skipIf(withoutBrowser)('two models side by side in a browser', () => {
     const second = page.getByRole('region', { name: 'Second model' })
     await second.getByText('You said: “Hi”').waitFor()
     await page.getByRole('region', { name: 'First model' }).getByRole('alert').waitFor()
-    await expect.poll(() => row(page, 'Responded').allTextContents()).toEqual(['no upstream (502)', 'plain gpt-plain', ''])
+    await expect
+      .poll(() => row(page, 'Responded').allTextContents())
+      .toEqual(['no upstream (502)', 'plain gpt-plain', ''])
     await page
       .getByText(/failed.*status 502\.$/)
       .first()

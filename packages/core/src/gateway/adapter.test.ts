@@ -10,6 +10,7 @@ const create = (): Gateway =>
 it('exposes no adapter-only function to users', () => {
   expect(Object.keys(create()).sort()).toEqual([
     'close',
+    'describeModels',
     'explain',
     'fetch',
     'reconfigure',

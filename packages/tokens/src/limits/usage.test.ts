@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { daysOf, sumAll, sumBy } from './usage.ts'
+import type { Storage } from '../contract/storage.ts'
+import { daysOf, readUsage, sumAll, sumBy } from './usage.ts'
 
 const now = Date.parse('2026-11-21T23:59:59Z')
 
@@ -64,4 +65,26 @@ it('sums rows by day, by model and in total, with exact amounts of money', () =>
 it('returns zeros without rows', () => {
   expect(sumBy([], () => 'x')).toEqual([])
   expect(sumAll([])).toMatchObject({ calls: 0, cost: 0 })
+})
+
+it('reports a store that fails twice at once as one error, without an unhandled rejection', async () => {
+  const unhandled: unknown[] = []
+  const remember = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', remember)
+  const fail = () => {
+    throw new Error('the file is not a database')
+  }
+  const storage = {
+    tokens: { get: () => ({ id: 'tok_1', limits: [{ requests: 1 }], budgets: [] }) },
+    meters: { read: fail, sums: fail },
+  } as unknown as Storage
+  try {
+    await expect(readUsage({ storage, prices: undefined, now: () => now }, 'tok_1')).rejects.toThrow(
+      'the file is not a database',
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+  } finally {
+    process.off('unhandledRejection', remember)
+  }
+  expect(unhandled).toEqual([])
 })

@@ -77,7 +77,7 @@ export async function readUsage(
     if (token === undefined) throw unknownToken(String(id))
     const [counts, rows] = await Promise.all([
       countsOf(storage.meters, token),
-      storage.meters.sums({ tokenId: id, from, to }),
+      readSums(storage.meters, { tokenId: id, from, to }),
     ])
     return {
       id,
@@ -92,6 +92,14 @@ export async function readUsage(
   } catch (error) {
     throw toGatewayError(error)
   }
+}
+
+/**
+ * Reads the sums asynchronously even if the store throws at once, as SQLite does. Otherwise no code would wait for the
+ * counts that are read beside them, and their failure would be an unhandled rejection.
+ */
+async function readSums(meters: Pick<MeterStore, 'sums'>, query: Parameters<MeterStore['sums']>[0]) {
+  return meters.sums(query)
 }
 
 /** Reads the current use of a token's limits and budgets. */
