@@ -128,6 +128,30 @@ describe.skipIf(withoutBrowser)('the page of recent calls in a browser', () => {
     })
     afterAll(() => served.close())
 
+    it('reports a rejected token only after the gateway rejected it', async () => {
+      const { page, close } = await openCalls(root)
+      await page.getByLabel('Admin token').waitFor()
+      let isAnswered = false
+      await page.route('**/api/calls/stream*', async (route) => {
+        // Longer than a page needs to paint.
+        await page.waitForTimeout(200)
+        expect(await page.evaluate(() => (window as unknown as { texts: string[] }).texts)).toEqual([])
+        isAnswered = true
+        await route.continue()
+      })
+      await page.evaluate(() => {
+        const texts: string[] = []
+        Object.assign(window, { texts })
+        new MutationObserver(() => {
+          if (document.body.textContent?.includes('rejected this token')) texts.push('rejected')
+        }).observe(document.body, { childList: true, subtree: true, characterData: true })
+      })
+      await enterToken(page, 'wrong')
+      await page.getByText('The gateway rejected this token.').waitFor()
+      expect(isAnswered).toBe(true)
+      await close()
+    })
+
     it('filters calls', async () => {
       const { page, close } = await openCalls(root)
       await enterToken(page, adminToken)

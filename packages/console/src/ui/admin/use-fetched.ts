@@ -14,11 +14,15 @@ export interface Fetched<T> {
  * aborts the running one.
  */
 export function useFetched<T>(read: (signal: AbortSignal) => Promise<T>): readonly [Fetched<T>, () => void] {
-  const [fetched, setFetched] = useState<Fetched<T>>({ state: 'loading' })
+  const [{ of, fetched }, setState] = useState<{ of: unknown; fetched: Fetched<T> }>({
+    of: read,
+    fetched: { state: 'loading' },
+  })
   const [count, setCount] = useState(0)
   useEffect(() => {
     const controller = new AbortController()
-    setFetched(({ value }) => ({ state: 'loading', ...(value === undefined ? {} : { value }) }))
+    const setFetched = (next: Fetched<T>): void => setState({ of: read, fetched: next })
+    setState((before) => ({ of: read, fetched: loading(before.fetched) }))
     read(controller.signal).then(
       (value) => setFetched({ state: 'found', value }),
       (error: Error) => {
@@ -28,5 +32,11 @@ export function useFetched<T>(read: (signal: AbortSignal) => Promise<T>): readon
     )
     return () => controller.abort()
   }, [read, count])
-  return [fetched, useCallback(() => setCount((before) => before + 1), [])]
+  // The effect runs after the first paint with another `read`: until then the state belongs to the one before.
+  return [of === read ? fetched : loading(fetched), useCallback(() => setCount((before) => before + 1), [])]
 }
+
+const loading = <T>({ value }: Fetched<T>): Fetched<T> => ({
+  state: 'loading',
+  ...(value === undefined ? {} : { value }),
+})

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ApiError, isUnauthorized } from '../admin/api.ts'
 import { type CallSummary, type Filters, fetchOlder, readLive } from './api.ts'
 
@@ -15,6 +15,8 @@ export interface Calls {
   loadOlder(): void
 }
 
+const connecting: Connection = { state: 'connecting' }
+
 /** Calls to begin with, and the most that the page keeps. */
 const firstCalls = 50
 const maxCalls = 1000
@@ -25,12 +27,18 @@ const longestWaitMs = 15_000
 
 /** Follows the recent calls, and connects again when the stream ends. Another token or filter starts anew. */
 export function useCalls(token: string, filters: Filters): Calls {
-  const [connection, setConnection] = useState<Connection>({ state: 'connecting' })
+  const [{ of, connection }, setState] = useState<{ of: object; connection: Connection }>({
+    of: filters,
+    connection: connecting,
+  })
+  const subject = useMemo(() => ({ token, filters }), [token, filters])
   const [calls, setCalls] = useState<readonly CallSummary[]>([])
   const [hasOlder, setHasOlder] = useState(false)
   useEffect(() => {
+    const { token, filters } = subject
     const controller = new AbortController()
     const { signal } = controller
+    const setConnection = (next: Connection): void => setState({ of: subject, connection: next })
     let waitMs = firstWaitMs
     let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -67,7 +75,7 @@ export function useCalls(token: string, filters: Filters): Calls {
       waitMs = Math.min(waitMs * 2, longestWaitMs)
     }
 
-    setConnection({ state: 'connecting' })
+    setConnection(connecting)
     setCalls([])
     setHasOlder(false)
     void follow()
@@ -75,7 +83,7 @@ export function useCalls(token: string, filters: Filters): Calls {
       controller.abort()
       clearTimeout(timer)
     }
-  }, [token, filters])
+  }, [subject])
 
   const loadOlder = (): void => {
     const oldest = calls.at(-1)
@@ -88,7 +96,8 @@ export function useCalls(token: string, filters: Filters): Calls {
       () => setHasOlder(false),
     )
   }
-  return { connection, calls, hasOlder, loadOlder }
+  // The effect runs after the first paint with another token: until then the state belongs to the one before.
+  return { connection: of === subject ? connection : connecting, calls, hasOlder, loadOlder }
 }
 
 /** Adds calls, oldest first, in front of known ones. After a reconnection the first calls repeat. */
