@@ -58,9 +58,8 @@ export const errorKinds = defineErrorKinds({
   overloaded: { status: 503, retry: 'same-target', blamesTarget: true, isOverload: true, clientRetry: 'later' },
   // A service of the gateway itself does not respond, such as the store of tokens.
   unavailable: { status: 503, clientRetry: 'later' },
-  // `timeout` and `upstream_timeout` as the upstream reported them (408, 504). After a time limit of the gateway's own, an attempt
-  // goes on at other targets only, see `AttemptFailure`.
-  timeout: { status: 408, retry: 'same-target', blamesTarget: true },
+  // The client sent its request too slowly. A 408 of an upstream is an `upstream_timeout`.
+  timeout: { status: 408 },
   internal: { status: 500, retry: 'other-target' },
   not_implemented: { status: 501 },
   upstream_auth: { status: 502, retry: 'other-target', blamesTarget: true, otherKey: true, clientRetry: 'never' },
@@ -68,6 +67,8 @@ export const errorKinds = defineErrorKinds({
   upstream_bad_response: { status: 502, retry: 'same-target', blamesTarget: true, mayBeBilled: true },
   upstream_truncated: { status: 502, retry: 'same-target', blamesTarget: true, mayBeBilled: true },
   upstream_unreachable: { status: 502, retry: 'same-target', blamesTarget: true },
+  // As the upstream reported it (408, 504). After a time limit of the gateway's own, an attempt goes on at other targets only, see
+  // `AttemptFailure`.
   upstream_timeout: { status: 504, retry: 'same-target', blamesTarget: true, mayBeBilled: true },
   upstream_connect_timeout: { status: 504, retry: 'same-target', blamesTarget: true },
   upstream_idle_timeout: { status: 502, retry: 'other-target', blamesTarget: true, mayBeBilled: true },

@@ -58,7 +58,7 @@ describe('the retry scope of an error', () => {
     'conflict',
     'overloaded',
     'rate_limited',
-    'timeout',
+
     'upstream_bad_response',
     'upstream_connect_timeout',
     'upstream_error',

@@ -23,7 +23,6 @@ const failure = (kind: ErrorKind): GatewayError => new GatewayError(kind, 'It fa
 
 const faults: readonly string[] = [
   'overloaded',
-  'timeout',
   'upstream_auth',
   'upstream_error',
   'upstream_bad_response',
