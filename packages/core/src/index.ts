@@ -9,7 +9,7 @@ export {
   type RetryHints,
 } from './base/errors.ts'
 export type { Json, JsonObject } from './base/json/json.ts'
-export type { Format, Operation, OperationName, UpstreamFormat } from './base/names.ts'
+export type { Format, Operation, OperationName, SharedFormat, UpstreamFormat } from './base/names.ts'
 export type {
   Authenticate,
   AuthRequest,
@@ -71,6 +71,7 @@ export type { ReferenceKind } from './formats/references/places.ts'
 export type { FormatRule, ModelRule, ModelSetting, Quirks } from './formats/target-traits.ts'
 export { createGateway } from './gateway/create-gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway/gateway.ts'
+export type { FramingName } from './http/framing/framings.ts'
 export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './http/inbound.ts'
 export type { Spool } from './http/spool.ts'
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.ts'

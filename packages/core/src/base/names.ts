@@ -1,8 +1,14 @@
-/** A chat format of clients: chat completions, messages, generateContent (`gemini`) or responses. */
-export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
+/** A chat format that clients and upstreams speak: chat completions, messages, generateContent (`gemini`) or responses. */
+export type SharedFormat = 'chat' | 'messages' | 'gemini' | 'responses'
 
-/** A chat format of upstreams: a format of clients, or one that only upstreams use. */
-export type UpstreamFormat = Format | 'converse'
+/** A chat format of clients. */
+export type Format = SharedFormat
+
+/** A chat format of upstreams: a shared one, or one that only upstreams speak. */
+export type UpstreamFormat = SharedFormat | 'converse'
+
+/** Any chat format. */
+export type AnyFormat = Format | UpstreamFormat
 
 /** A model operation other than chat generation. */
 export type OperationName =

@@ -7,7 +7,7 @@ import type { Limits } from '../config/limits.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 import type { Attempt as AttemptEvent, Plugin } from '../config/plugin.ts'
 import type { ReferencePolicy } from '../config/references.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
@@ -33,7 +33,7 @@ export interface SearchOptions {
 /** A call whose targets are selected, to be called or only to be explained. */
 export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingCall {
   /** The client's format, for chat generation. */
-  readonly codec?: WireCodec | undefined
+  readonly codec?: ClientWireCodec | undefined
   readonly shared: Pick<GatewayContext, 'router' | 'logger'>
 }
 

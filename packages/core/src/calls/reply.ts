@@ -4,12 +4,12 @@ import { errorKinds } from '../base/error-kinds.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { type Json, type JsonObject, stringifyExact } from '../base/json/json.ts'
 import type { SkippedTarget } from '../config/plugin.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import { lossHeader, sfString } from '../formats/loss-report.ts'
 import type { Received } from '../formats/references/places.ts'
+import type { Framing } from '../http/framing/framing.ts'
 import type { Reply } from '../http/inbound.ts'
-import { asJsonArray } from '../lanes/json-array.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { redactError, redactInfo } from '../upstreams/upstream-error.ts'
 import type { GatewayContext, TargetCall } from './call.ts'
@@ -90,7 +90,7 @@ export const jsonReply = ({ requestId }: Pick<CallRecord, 'requestId'>, body: Js
 })
 
 /** An error in the dialect of its route. */
-export function errorReply(error: GatewayError, codec: WireCodec, requestId: string): Reply {
+export function errorReply(error: GatewayError, codec: ClientWireCodec, requestId: string): Reply {
   const { info } = error
   const { clientRetry } = errorKinds[info.kind]
   // Some clients retry because of `retry-after` alone, whatever the status is.
@@ -121,9 +121,12 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
 export const isStream = ({ body }: Reply): boolean =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
-/** Adds the headers of an event stream. Plugins' headers win. Set one by one, since a merged copy takes several microseconds. */
-function addStreamHeaders(headers: Record<string, string>): void {
-  headers['content-type'] ??= 'text/event-stream; charset=utf-8'
+/** Adds the headers of a stream. Plugins' headers win. Set one by one, since a merged copy takes several microseconds. */
+function addStreamHeaders(
+  headers: Record<string, string>,
+  contentType: string = 'text/event-stream; charset=utf-8',
+): void {
+  headers['content-type'] ??= contentType
   // no-transform keeps compressing middlewares and proxies from holding events back.
   headers['cache-control'] ??= 'no-cache, no-transform'
   headers['x-accel-buffering'] ??= 'no'
@@ -132,8 +135,8 @@ function addStreamHeaders(headers: Record<string, string>): void {
 export interface ReplyCall extends TargetCall {
   /** Ends the call. Called when a streamed response is complete, failed or aborted. */
   readonly end: (ending: CallEnding) => void
-  /** A streamed response is one JSON array instead of events. */
-  readonly jsonArray: boolean
+  /** The framing that a stream of the call's lanes has. Absent: server-sent events. */
+  readonly framing?: Framing | undefined
 }
 
 /** Creates the reply with a target's response, and completes the call record. A stream ends its call after the last byte. */
@@ -180,9 +183,8 @@ export function toReply(
     const body = relayBytes(result.pump, result.length, { ...result.times, clientStallMs }, signal, finish)
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
-  const { pump, onFirst } = result
+  const { pump, stream, onFirst } = result
   const { startedAt, idleMs, firstUntil, totalUntil } = result.times
-  const stream = call.jsonArray ? asJsonArray(result.stream) : result.stream
   if (stream.state.started) record.firstEventAt = performance.now()
   const { heartbeatMs } = shared.limits
   const first = (): void => {
@@ -200,8 +202,7 @@ export function toReply(
     if (finishReason !== undefined) record.finish = finishReason
     finish(ending)
   })
-  addStreamHeaders(headers)
-  if (call.jsonArray) headers['content-type'] = json
+  addStreamHeaders(headers, call.framing?.contentType)
   return { status: 200, headers, body }
 }
 

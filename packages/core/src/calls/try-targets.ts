@@ -2,7 +2,7 @@ import type { CallRecord } from '../accounting/call-record.ts'
 import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Limits, TargetLimits } from '../config/limits.ts'
-import type { Codec } from '../formats/codec.ts'
+import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
 import { callAffinity, continuesState } from '../routing/affinity.ts'
@@ -249,7 +249,7 @@ export function planFor(call: SelectingCall): Plan {
  *
  * @param codec of a generation request, for features in conditions. Needed if the plan is conditional
  */
-export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
+export function selectTargets(call: SelectingCall, plan: Plan, codec: ClientCodec | undefined): TargetSelection {
   const { codec: clientCodec, request, record, inbound } = call
   const continues = clientCodec?.statefulFields !== undefined && continuesState(clientCodec, request.fields)
   // Calls that continue stored state go to the same target as their caller's other such calls.
@@ -271,7 +271,7 @@ export const orderTargets = (
 
 function matchingTargets(
   { request, inbound, record, shared }: SelectingCall,
-  codec: Codec | undefined,
+  codec: ClientCodec | undefined,
   targets: readonly ResolvedTarget[],
 ): readonly ResolvedTarget[] {
   let traits: ReturnType<typeof createRequestTraits> | undefined

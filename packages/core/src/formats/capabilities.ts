@@ -22,6 +22,12 @@ export interface Capabilities {
   readonly responses: { readonly [F in ResponseFeature]: ResponseSupport }
 }
 
+/** The features that clients of a format can use, and receive. */
+export interface ClientCapabilities {
+  readonly requests: { readonly [F in RequestFeature]: Pick<RequestSupport, 'client'> }
+  readonly responses: { readonly [F in ResponseFeature]: Pick<ResponseSupport, 'client'> }
+}
+
 /**
  * `kept`: preserved. `changed`: preserved in another form, which the text describes. `reported`: lost, and listed in the loss report.
  * `refused`: the call fails.

@@ -1,18 +1,17 @@
 import { lazy } from '../base/async.ts'
-import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { AnyFormat, Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import { chatWire } from './chat/wire.ts'
-import type { Codec, UpstreamCodec, UpstreamWireCodec, WireCodec } from './codec.ts'
+import type { ClientCodec, ClientWireCodec, Codec, UpstreamCodec, UpstreamWireCodec, WireCodec } from './codec.ts'
 import { converseWire } from './converse/wire.ts'
 import { geminiWire } from './gemini/wire.ts'
 import { messagesWire } from './messages/wire.ts'
 import { responsesWire } from './responses/wire.ts'
 
-type Loader<F extends UpstreamFormat> = F extends Format
-  ? () => Codec | Promise<Codec>
-  : () => UpstreamCodec | Promise<UpstreamCodec>
+type AnyCodec = ClientCodec | UpstreamCodec
+type WholeCodec<F extends AnyFormat> = F extends SharedFormat ? Codec : F extends Format ? ClientCodec : UpstreamCodec
 
 /** Loads the whole codec of each format on first use; returns it without a promise once it has been loaded. */
-export const codecLoaders: { readonly [F in UpstreamFormat]: Loader<F> } = {
+export const codecLoaders: { readonly [F in AnyFormat]: () => WholeCodec<F> | Promise<WholeCodec<F>> } = {
   chat: lazy(() => import('./chat/codec.ts').then(({ chatCodec }) => chatCodec)),
   messages: lazy(() => import('./messages/codec.ts').then(({ messagesCodec }) => messagesCodec)),
   gemini: lazy(() => import('./gemini/codec.ts').then(({ geminiCodec }) => geminiCodec)),
@@ -20,32 +19,41 @@ export const codecLoaders: { readonly [F in UpstreamFormat]: Loader<F> } = {
   converse: lazy(() => import('./converse/codec.ts').then(({ converseCodec }) => converseCodec)),
 }
 
-export function loadCodec(format: Format): Codec | Promise<Codec>
+export function loadCodec(format: SharedFormat): Codec | Promise<Codec>
+export function loadCodec(format: Format): ClientCodec | Promise<ClientCodec>
 export function loadCodec(format: UpstreamFormat): UpstreamCodec | Promise<UpstreamCodec>
-export function loadCodec(format: UpstreamFormat): UpstreamCodec | Promise<UpstreamCodec> {
+export function loadCodec(format: AnyFormat): AnyCodec | Promise<AnyCodec> {
   return codecLoaders[format]()
 }
 
-const isWhole = (codec: WireCodec): codec is Codec => 'decodeRequest' in codec
+const isWhole = (codec: ClientWireCodec): codec is ClientCodec => 'decodeRequest' in codec
 
 /** Returns the full codec of a call. Operations with their own codec (completions) already have a full one. */
-export const loadFullCodec = (codec: WireCodec): Codec | Promise<Codec> =>
+export const loadFullCodec = (codec: ClientWireCodec): ClientCodec | Promise<ClientCodec> =>
   isWhole(codec) ? codec : loadCodec(codec.format)
 
-/** The formats that clients speak, with the part of their codecs that every call needs. A new one is added here and to `codecs`. */
-const clientCodecs: Readonly<Record<Format, WireCodec>> = {
+/** Returns whether an upstream can speak a codec's format: bodies may then pass unchanged. */
+export const isSharedCodec = (codec: ClientWireCodec): codec is WireCodec => 'tapStream' in codec
+
+/** The shared formats, with the part of their codecs that every call needs. A new one is added here and to `codecs`. */
+const sharedCodecs: Readonly<Record<SharedFormat, WireCodec>> = {
   chat: chatWire,
   messages: messagesWire,
   gemini: geminiWire,
   responses: responsesWire,
 }
 
+/** The same for all formats that clients speak. */
+const clientCodecs: Readonly<Record<Format, ClientWireCodec>> = sharedCodecs
+
 /** The same for all formats that upstreams speak. */
-export const wireCodecs: Readonly<Record<Format, WireCodec> & Record<UpstreamFormat, UpstreamWireCodec>> = {
-  ...clientCodecs,
-  converse: converseWire,
-}
+const upstreamCodecs: Readonly<Record<UpstreamFormat, UpstreamWireCodec>> = { ...sharedCodecs, converse: converseWire }
+
+/** The part of the codecs of all formats that every call needs. */
+export const wireCodecs: Readonly<
+  Record<SharedFormat, WireCodec> & Record<Format, ClientWireCodec> & Record<UpstreamFormat, UpstreamWireCodec>
+> = { ...clientCodecs, ...upstreamCodecs, ...sharedCodecs }
 
 export const clientFormats = Object.keys(clientCodecs) as readonly Format[]
 
-export const hasCodec = (format: string): boolean => Object.hasOwn(wireCodecs, format)
+export const isUpstreamFormat = (format: string): format is UpstreamFormat => Object.hasOwn(upstreamCodecs, format)

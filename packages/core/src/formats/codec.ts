@@ -1,8 +1,8 @@
 import type { Allowance, ErrorInfo } from '../base/errors.ts'
 import type { Json, JsonObject, Member } from '../base/json/json.ts'
-import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
-import type { Capabilities, IsShown, UsageFields } from './capabilities.ts'
+import type { Capabilities, ClientCapabilities, IsShown, UsageFields } from './capabilities.ts'
 import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
 import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
@@ -203,27 +203,27 @@ export interface UpstreamWireCodec {
   billableUnits?(usage: JsonObject): BillableUnits | undefined
 }
 
-/** The part of a client's format that every call needs: pass-through and errors. */
-export interface WireCodec extends UpstreamWireCodec {
+/**
+ * The part of a client's format that every call needs, errors above all. It is small and loaded at start. The first call that translates
+ * loads the rest.
+ */
+export interface ClientWireCodec {
   readonly format: Format
   /** Returns the codec's `checkRequest`, without a promise once it is loaded. */
-  loadRequestCheck(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
+  loadRequestCheck(): ClientCodec['checkRequest'] | Promise<ClientCodec['checkRequest']>
   encodeError(
     error: ErrorInfo,
     requestId: string,
   ): { status: number; headers?: Record<string, string>; body: JsonObject }
 
+  /** Members with generated text, for token estimates of responses without usage. */
+  readonly textFields: TextFields
   /** Prefix that clients may write before a model name that the body repeats from the path. Default: none. */
   readonly modelPrefix?: string
   /** The members of requests, counts of tokens included, that name or choose a model. */
   readonly modelPlaces: ModelPlaces
   /** Clients of this format fail on comments in an event stream. */
   readonly refusesComments?: boolean
-  /** Loads the code that `wireEdit` needs for a target; undefined if it needs none. */
-  prepareWireEdit?(target: TargetTraits): Promise<unknown> | undefined
-  /** Returns the edits that a pass-through body needs, in addition to the model's name. */
-  wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
-  tapStream(options: TapOptions): StreamTap
   /** Recognises clients that need another form of response, by their headers. Absent: there are none. */
   clientQuirks?(header: (name: string) => string | undefined): ClientQuirks | undefined
 
@@ -245,6 +245,16 @@ export interface WireCodec extends UpstreamWireCodec {
   encodeAllowance(allowance: Allowance, now: number): Record<string, string>
 }
 
+/** The part of a shared format that every call needs: both halves, and pass-through. */
+export interface WireCodec extends ClientWireCodec, UpstreamWireCodec {
+  readonly format: SharedFormat
+  /** Loads the code that `wireEdit` needs for a target; undefined if it needs none. */
+  prepareWireEdit?(target: TargetTraits): Promise<unknown> | undefined
+  /** Returns the edits that a pass-through body needs, in addition to the model's name. */
+  wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
+  tapStream(options: TapOptions): StreamTap
+}
+
 /**
  * The upstream half of a codec; formats that no client speaks have only this half. Pure and synchronous, without streams, clocks or
  * fetch: lanes and router do all I/O.
@@ -261,8 +271,6 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
-  /** Many clients of the format send back no field of a call that could hold a seal: short seals go into the call's id. */
-  readonly sealsInCallIds?: boolean
   /** The same for responses. */
   readonly responsePointers: ResponsePointers
   /** The fields of the format's usage objects: those that a client is not shown are reported. */
@@ -271,9 +279,8 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   unshownUsage?(usage: JsonObject, isShown: IsShown): readonly string[]
 }
 
-/** A codec of a format that clients speak too. */
-export interface Codec extends UpstreamCodec, WireCodec {
-  readonly format: Format
+/** The client half of a codec; formats that no upstream speaks have only this half. Pure and synchronous, as `UpstreamCodec`. */
+export interface ClientCodec extends ClientWireCodec {
   /**
    * Checks any request body from a client, whatever its target: what the gateway itself reads, and the specification's required
    * fields and limits (docs/decisions/0031). Returns the same object, throws GatewayError with `param` otherwise.
@@ -302,10 +309,21 @@ export interface Codec extends UpstreamCodec, WireCodec {
 
   /** Efforts that clients of this format may request; others are approximated. */
   readonly efforts: readonly Effort[]
-  /** Support for each feature of requests and responses. Documentation and routing are generated from it. */
-  readonly capabilities: Capabilities
+  /** The client's half of `Codec.capabilities`. */
+  readonly capabilities: ClientCapabilities
   /** Documented defaults of request fields. Leaving out a default value is never a loss. */
   readonly defaults: RequestDefaults
+  /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
+  readonly fieldPointers: { readonly [irField: string]: string }
+  /** Many clients of the format send back no field of a call that could hold a seal: short seals go into the call's id. */
+  readonly sealsInCallIds?: boolean
+}
+
+/** The codec of a shared format: both halves. */
+export interface Codec extends ClientCodec, UpstreamCodec, WireCodec {
+  readonly format: SharedFormat
+  /** Support for each feature of requests and responses. Documentation and routing are generated from it. */
+  readonly capabilities: Capabilities
 }
 
 /** The number of input tokens of a request. */

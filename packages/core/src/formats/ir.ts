@@ -5,7 +5,7 @@
 
 import type { ErrorInfo } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json/json.ts'
-import type { UpstreamFormat } from '../base/names.ts'
+import type { AnyFormat, UpstreamFormat } from '../base/names.ts'
 
 /** Billable units other than tokens. */
 export interface BillableUnits {
@@ -20,7 +20,7 @@ export interface BillableUnits {
 }
 
 /** Fields that only the named format has, verbatim. */
-export type Extra = { readonly [F in UpstreamFormat]?: JsonObject }
+export type Extra = { readonly [F in AnyFormat]?: JsonObject }
 
 /** A value that only its issuer can read: a thought signature, encrypted reasoning, a file id. */
 export interface Sealed {
@@ -162,7 +162,7 @@ export interface ToolResultPart extends Annotated {
 /** A block of a single format (server tool use, code execution, compaction), kept verbatim and encoded only by its owner. */
 export interface NativePart extends Annotated {
   type: 'native'
-  format: UpstreamFormat
+  format: AnyFormat
   value: JsonObject
   /** Bookkeeping between client and provider: its loss is a note. */
   incidental?: boolean
@@ -188,7 +188,7 @@ export type Tool = Annotated & {
 } & (
     | { type: 'function'; name: string; description?: string; schema?: JsonObject; strict?: boolean }
     | { type: 'custom'; name: string; description?: string; grammar?: JsonObject }
-    | { type: 'native'; format: UpstreamFormat; value: JsonObject }
+    | { type: 'native'; format: AnyFormat; value: JsonObject }
   )
 
 export interface ModelResponse {

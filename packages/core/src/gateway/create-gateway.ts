@@ -11,7 +11,7 @@ import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
 import type { GatewayNotice, Plugin } from '../config/plugin.ts'
 import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { fetchTransport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
@@ -73,7 +73,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
   /** Responds with an error to a request that does not become a call. */
   const refuse = (
     error: GatewayError,
-    codec: WireCodec,
+    codec: ClientWireCodec,
     id: { readonly requestId: string },
     found: RouteMatch | null,
     inbound: Inbound,

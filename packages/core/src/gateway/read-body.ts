@@ -1,7 +1,7 @@
 import { lazy } from '../base/async.ts'
 import { GatewayError, tooManyValues } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject, type Member, nestsDeeper, scanJson } from '../base/json/json.ts'
-import type { Codec } from '../formats/codec.ts'
+import type { ClientCodec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound } from '../http/inbound.ts'
@@ -13,7 +13,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 export interface PathFields {
   readonly model: string
   readonly stream: boolean
-  /** A prefix that the body may put before the model's name (see Codec). */
+  /** A prefix that the body may put before the model's name (see ClientCodec). */
   readonly modelPrefix: string | undefined
 }
 
@@ -40,7 +40,7 @@ export const loadLazyBody = lazy(() => import('./large-body.ts').then(({ lazyBod
  */
 export async function readJsonBody(
   inbound: Inbound,
-  validation: Codec['validateRequest'] | Promise<Codec['validateRequest']>,
+  validation: ClientCodec['validateRequest'] | Promise<ClientCodec['validateRequest']>,
   limits: { bodyBytes: number; depth: number; values: number },
   fromPath?: PathFields,
   passes?: (model: string) => boolean,

@@ -5,7 +5,7 @@ import { GatewayError } from '../base/errors.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
@@ -33,7 +33,7 @@ export function beginCall(
   running: ActiveCalls,
   snapshot: ConfigSnapshot,
   found: RouteMatch,
-  codec: WireCodec,
+  codec: ClientWireCodec,
   requestId: string,
   inbound: Inbound,
   transport: Transport,
@@ -222,7 +222,7 @@ export class GatewayCall implements RoutedCall {
   readonly shared: GatewayContext
   readonly route: Route
   readonly params: RouteMatch['params']
-  readonly codec: WireCodec
+  readonly codec: ClientWireCodec
   readonly inbound: Inbound
   readonly record: CallRecord
   readonly transport: Transport
@@ -232,7 +232,7 @@ export class GatewayCall implements RoutedCall {
   constructor(
     snapshot: ConfigSnapshot,
     { route, params }: RouteMatch,
-    codec: WireCodec,
+    codec: ClientWireCodec,
     inbound: Inbound,
     record: CallRecord,
     transport: Transport,
@@ -252,7 +252,7 @@ export class GatewayCall implements RoutedCall {
   }
 
   readBody(
-    validate: ReturnType<WireCodec['loadRequestCheck']>,
+    validate: ReturnType<ClientWireCodec['loadRequestCheck']>,
     passes?: (model: string) => boolean,
   ): Promise<RequestBody> {
     const { route, params, inbound, shared } = this

@@ -1,11 +1,10 @@
 import { isObject, type JsonObject } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
 import type { BreakerConfig, GatewayConfig, ModelRoute, RetryConfig, RoutePlan, Target } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { defaultLimits, type Limits } from '../config/limits.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
 import { resolveReferences } from '../config/references.ts'
-import { hasCodec } from '../formats/codec-registry.ts'
+import { isUpstreamFormat } from '../formats/codec-registry.ts'
 import { routes } from '../operations/routes.ts'
 import { defaultBreaker } from '../routing/health/circuit-breaker.ts'
 import { lossPolicies } from '../routing/loss-policy.ts'
@@ -14,7 +13,7 @@ import { defaultRetry } from '../routing/retry-policy.ts'
 import { routeTargets } from '../routing/router.ts'
 
 /** The formats that have an endpoint for counting tokens. */
-const countedFormats: ReadonlySet<Format> = new Set(
+const countedFormats: ReadonlySet<string> = new Set(
   routes.filter(({ operation }) => operation === 'count-tokens').map(({ format }) => format),
 )
 
@@ -51,13 +50,13 @@ function checkUpstreams({ upstreams }: GatewayConfig, report: ReportProblem): vo
     const problems = upstreams[name]?.problems ?? []
     for (const problem of problems) report(`upstreams.${name}.${problem}`)
     if (problems.length > 0) continue
-    const formats = Object.keys(upstreams[name]?.formats ?? {}) as Format[]
+    const formats = Object.keys(upstreams[name]?.formats ?? {})
     const offers = formats.length + Object.keys(upstreams[name]?.operations ?? {}).length
-    if (offers === 0 || !formats.every(hasCodec))
+    if (offers === 0 || !formats.every(isUpstreamFormat))
       report(
         `upstreams.${name} is not an upstream: create it with openai(), anthropic(), gemini(), openaiCompatible() or another provider factory`,
       )
-    for (const format of Object.keys(upstreams[name]?.countTokens ?? {}) as Format[])
+    for (const format of Object.keys(upstreams[name]?.countTokens ?? {}))
       if (!countedFormats.has(format))
         report(
           `upstreams.${name}.countTokens names the format '${format}', which has no endpoint for counting tokens: leave it out`,

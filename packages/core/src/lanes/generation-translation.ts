@@ -6,7 +6,7 @@ import { plainNumbers } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
-import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type { ClientCodec, ClientQuirks, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
 import { createReport, lossHeader } from '../formats/loss-report.ts'
@@ -17,7 +17,9 @@ import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { isDefaultValue, translateParam } from '../formats/shared/pointers.ts'
 import { boundFrame, reportUsage, responseReport } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
-import { createSseDecoder, encodeAllSse, encodeText, type SseEvent } from '../http/sse/sse.ts'
+import type { EventWriter, Framing } from '../http/framing/framing.ts'
+import { SseWriter } from '../http/framing/sse-writer.ts'
+import { createSseDecoder, type SseEvent } from '../http/sse/sse.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { toClientError } from '../upstreams/upstream-error.ts'
@@ -95,8 +97,8 @@ function weightOf({ report, restricted }: Lane): number {
 
 function laneTo(
   upstreamCodec: UpstreamCodec,
-  client: Codec,
-  { request, client: clientQuirks, limits, kept, references }: Omit<Generation, 'stream'>,
+  client: ClientCodec,
+  { request, client: clientQuirks, limits, kept, references, framing }: Omit<Generation, 'stream'>,
   { upstream, model }: ResolvedTarget,
   policy: OnLoss,
   edit?: RequestEdit,
@@ -119,6 +121,7 @@ function laneTo(
       checkMedia(model, references)
     },
     ...(kept === undefined ? {} : { kept }),
+    framing,
     clientQuirks,
   })
 }
@@ -146,8 +149,10 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
 
 /** A translation between two formats, by their codecs and the IR. */
 export interface GenerationTranslation {
-  readonly client: Codec
+  readonly client: ClientCodec
   readonly upstream: UpstreamCodec
+  /** See Generation. */
+  readonly framing?: Framing | undefined
   readonly clientQuirks?: ClientQuirks | undefined
   readonly request: RequestBody
   readonly target: TargetTraits
@@ -173,6 +178,9 @@ export function translateLane(translation: GenerationTranslation): Lane {
   const report = createReport(value, (path) => isDefaultValue(path, value, client.defaults))
   return translationLane(new FormatTranslation(translation, report), value, report, redactor)
 }
+
+/** A format may have further codecs for its clients, such as that of completions. */
+const isSame = (client: object, upstream: object): boolean => client === upstream
 
 type ResponseContext = ExchangeContext & { readonly target: TargetTraits }
 
@@ -211,11 +219,11 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
     // A request in the upstream's own format is between its client and the provider.
     const rule = client.format === upstream.format ? undefined : target.modelRule
     // A client whose format has no changes cannot have written any.
-    const changes = client.acceptedChanges !== undefined && hasChanges(request)
+    const changes = 'acceptedChanges' in client && hasChanges(request)
     const accepted = changes ? upstream.acceptedChanges?.(target) : undefined
     const fitted = rule === undefined ? undefined : fitToModel(request, rule, upstream.format, this.#report, accepted)
     const body = upstream.encodeRequest(fitted?.request ?? request, this.#context)
-    const flags = client !== upstream && changes ? upstream.requestFlags?.(body) : undefined
+    const flags = changes && !isSame(client, upstream) ? upstream.requestFlags?.(body) : undefined
     return { body, flags, restricted: fitted?.restricted }
   }
 
@@ -248,7 +256,7 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
 
   clientParam(param: string, { at }: ModelRequest): string | undefined {
     const { client, upstream } = this.#options
-    return client === upstream ? param : translateParam(param, upstream.fieldPointers, client.fieldPointers, at)
+    return isSame(client, upstream) ? param : translateParam(param, upstream.fieldPointers, client.fieldPointers, at)
   }
 }
 
@@ -270,7 +278,7 @@ function openContext(
 }
 
 /** Returns the places of fields in the client's body. Most requests have them where the format's own table says. */
-function placesOf({ at }: ModelRequest, { fieldPointers }: Codec): NonNullable<ModelRequest['at']> {
+function placesOf({ at }: ModelRequest, { fieldPointers }: ClientCodec): NonNullable<ModelRequest['at']> {
   for (const field in at) if (at[field] !== fieldPointers[field]) return { ...fieldPointers, ...at }
   return fieldPointers
 }
@@ -279,12 +287,13 @@ const LF = 10
 
 function translatedStream(translation: GenerationTranslation, request: ModelRequest, report: Report): ResponseStream {
   // The translation holds the client's body in all its forms: the stream must not hold the translation.
-  const { client, upstream, maxEventChars, maxDepth, toClientErrorInfo: clean, redactor } = translation
+  const { client, upstream, framing, maxEventChars, maxDepth, toClientErrorInfo: clean, redactor } = translation
   const context = openContext(translation, request, report)
   const decoder = createSseDecoder(maxEventChars)
   const estimator = createOutputEstimator(upstream.textFields)
   const decode = upstream.decodeStream(context)
   const encode = client.encodeStream(context)
+  const writer: EventWriter = framing === undefined ? new SseWriter() : framing.open()
   /** The newest usage. Gemini reports it in every event, but it is read once. */
   let lastUsage: Usage | undefined
   const state: { -readonly [K in keyof Omit<StreamState, 'usage'>]: StreamState[K] } & Pick<StreamState, 'usage'> = {
@@ -299,7 +308,6 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
   /** The losses that the response's headers report. */
   const sentLosses = report.losses.length
   const reportsLateLosses = translation.reportsLateLosses && client.refusesComments !== true
-  let ready = ''
   /** True if the last chunk ended within a line. */
   let midLine = false
   /** True if the current events may hold a secret of the upstream. */
@@ -351,11 +359,11 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
               ? { ...raw, value: sealInId(raw.value, client.format) }
               : raw
       recordEvent(event)
-      const out = encodeAllSse(encode.push(event))
+      const out = encode.push(event)
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, context.report)
       // The comment precedes the terminal event: clients stop reading after it.
-      if (event.type === 'response-end' && reportsLateLosses) ready += lossComment(report, sentLosses)
-      ready += out
+      if (event.type === 'response-end' && reportsLateLosses) writer.write(lossComment(report, sentLosses))
+      writer.write(out)
     }
   }
 
@@ -375,26 +383,29 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
       mayHoldSecrets = true
       for (const event of decoder.end()) decodeEvent(event)
       encodeEvents(decode.end(complete))
-      ready += encodeAllSse(encode.end())
+      writer.write(encode.end())
     },
     take() {
-      if (ready === '') return undefined
-      const bytes = encodeText(ready)
-      ready = ''
-      return bytes
+      if (state.ended || state.error !== undefined) writer.end()
+      return writer.take()
     },
     estimatedTokens: estimator.tokens,
-    heartbeat: () => encodeText(encodeAllSse(encode.heartbeat())),
+    heartbeat: () => writer.heartbeat(() => encode.heartbeat()),
     fail(failure: ErrorInfo) {
       // Its message may quote the upstream.
       const error = clean(failure)
       state.error = error
-      return encodeText(encodeAllSse([...encode.push({ type: 'error', error }), ...encode.end()]))
+      writer.write(encode.push({ type: 'error', error }))
+      writer.write(encode.end())
+      writer.end()
+      return writer.take() ?? nothing
     },
   }
 }
 
-function lossComment(report: Report, from: number): string {
+const nothing = new Uint8Array(0)
+
+function lossComment(report: Report, from: number): SseEvent[] {
   const losses = lossHeader(report.losses.slice(from))
-  return losses === undefined ? '' : `: modelgate-loss ${losses}\n\n`
+  return losses === undefined ? [] : [{ event: ':', data: `modelgate-loss ${losses}` }]
 }

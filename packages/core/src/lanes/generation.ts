@@ -1,12 +1,13 @@
 import { lazy } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
-import type { TargetTraits } from '../formats/codec.ts'
-import { wireCodecs } from '../formats/codec-registry.ts'
+import type { TargetTraits, WireCodec } from '../formats/codec.ts'
+import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
+import { framedStream } from './framed-stream.ts'
 import {
   type Generation,
   type Lane,
@@ -32,20 +33,20 @@ export class GenerationWriter implements RequestWriter {
   write(target: ResolvedTarget, policy: OnLoss): TargetRequest | Promise<TargetRequest> {
     const { codec, request, media, stored, stream } = this.#generation
     const { upstream, model } = target
-    const isOwnFormat = speaks(upstream, codec.format, model)
-    if (stored !== undefined) checkStoredState(stored, target, isOwnFormat)
+    const own = isSharedCodec(codec) && speaks(upstream, codec.format, model) ? codec : undefined
+    if (stored !== undefined) checkStoredState(stored, target, own !== undefined)
     // A body that was read in outline holds no seals.
     const isSealed = request.outline === undefined && hasSealPrefix(request.text)
     let lane: Lane | Promise<Lane>
-    if (isOwnFormat && !isSealed && !(media?.policy.inline === 'always' && mayNameMedia(request))) {
+    if (own !== undefined && !isSealed && !(media?.policy.inline === 'always' && mayNameMedia(request))) {
       const traits = { model, quirks: upstream.quirks }
-      const loading = codec.prepareWireEdit?.(traits)
+      const loading = own.prepareWireEdit?.(traits)
       lane =
         loading === undefined
-          ? this.#passThrough(target, traits)
-          : loading.then(() => this.#passThrough(target, traits))
+          ? this.#passThrough(own, target, traits)
+          : loading.then(() => this.#passThrough(own, target, traits))
     } else {
-      const formats = isOwnFormat ? [codec.format] : formatsFor(upstream, model)
+      const formats = own !== undefined ? [own.format] : formatsFor(upstream, model)
       const loading = translator()
       lane =
         loading instanceof Promise
@@ -57,9 +58,10 @@ export class GenerationWriter implements RequestWriter {
       : generationRequest(lane, target, stream)
   }
 
-  #passThrough({ upstream }: ResolvedTarget, traits: TargetTraits): Lane {
-    const { codec, request, client, limits } = this.#generation
-    return passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
+  #passThrough(codec: WireCodec, { upstream }: ResolvedTarget, traits: TargetTraits): Lane {
+    const { request, client, limits, framing } = this.#generation
+    const lane = passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
+    return framing === undefined ? lane : { ...lane, openStream: () => framedStream(lane.openStream(), framing) }
   }
 }
 

@@ -6,10 +6,11 @@ import type { OnLoss } from '../config/identity.ts'
 import type { Limits } from '../config/limits.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 import type { ReferencePolicy } from '../config/references.ts'
-import type { ClientQuirks, RequestFlags, UpstreamWireCodec, WireCodec } from '../formats/codec.ts'
+import type { ClientQuirks, ClientWireCodec, RequestFlags, UpstreamWireCodec } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
+import type { Framing } from '../http/framing/framing.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { Hosting } from '../upstreams/upstream.ts'
 
@@ -136,9 +137,11 @@ export interface MediaFetching {
 /** A generation request, and what its lanes depend on. */
 export interface Generation {
   /** The client's. */
-  readonly codec: WireCodec
+  readonly codec: ClientWireCodec
   readonly request: RequestBody
   readonly stream: boolean
+  /** The framing of the client's stream. Absent: server-sent events. */
+  readonly framing?: Framing | undefined
   readonly client?: ClientQuirks | undefined
   readonly limits: Required<Limits>
   readonly references: ReferencePolicy

@@ -2,12 +2,12 @@ import { estimateHeader, estimateTokens } from '../accounting/count-tokens.ts'
 import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { type JsonObject, scanJson } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
+import type { SharedFormat } from '../base/names.ts'
 import { callHeaders, json, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { Attempt } from '../config/plugin.ts'
 import type { ResponseCheck } from '../formats/check-response.ts'
-import type { Codec, CodecContext, CountCodec, TargetTraits, TokenCount } from '../formats/codec.ts'
+import type { ClientCodec, Codec, CodecContext, CountCodec, TargetTraits, TokenCount } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelRequest, Report } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
@@ -28,7 +28,7 @@ import type { Handler, RoutedCall } from './route.ts'
 
 /** A count request: its format, and how that format counts. */
 interface CountRequest {
-  readonly codec: Codec
+  readonly codec: ClientCodec
   readonly count: CountCodec
   readonly request: RequestBody
 }
@@ -53,7 +53,7 @@ export const handleCountTokens: Handler = async (call) => {
   const search = { preferLossless: false, repeats: false }
   const target = { shared, inbound, codec, request, modelPlaces, writer, search, record, transport, signal }
   try {
-    return await toReply({ ...target, end, jsonArray: false }, await tryTargets(target))
+    return await toReply({ ...target, end }, await tryTargets(target))
   } catch (error) {
     if (writer.isCountless || doesNotCount(record.attempts.at(-1))) return await estimate(call, counted)
     throw error
@@ -112,8 +112,10 @@ class CountWriter implements RequestWriter {
     const { upstream, model } = target
     const { codec } = this.#counted
     const endpoints = upstream.countTokens ?? {}
-    const formats = (Object.keys(endpoints) as Format[]).filter((format) => upstream.serves?.(format, model) !== false)
-    const format = formats.includes(codec.format) ? codec.format : formats[0]
+    const formats = (Object.keys(endpoints) as SharedFormat[]).filter(
+      (format) => upstream.serves?.(format, model) !== false,
+    )
+    const format = formats.find((spoken) => spoken === codec.format) ?? formats[0]
     this.isCountless ||= format === undefined || doesNotCount(this.#attempts.at(-1))
     if (this.isCountless || format === undefined) throw this.#cannotCount()
     const spoken = loadCodec(format)
@@ -137,7 +139,7 @@ class CountWriter implements RequestWriter {
     const passes = format === codec.format && !hasSealPrefix(request.text)
     const edit = upstream.hosting?.[format]?.editCount
     return {
-      lane: passes ? this.#passThrough(target) : this.#translation(target, spoken, count),
+      lane: passes ? this.#passThrough(target, spoken) : this.#translation(target, spoken, count),
       ignoresOverrides: true,
       url: callUrl(upstream, upstream.countTokens?.[format] as string, count.pathEnding, model),
       codec: spoken,
@@ -145,13 +147,13 @@ class CountWriter implements RequestWriter {
     }
   }
 
-  #passThrough({ upstream, model }: ResolvedTarget): Lane {
-    const { codec, count, request } = this.#counted
+  #passThrough({ upstream, model }: ResolvedTarget, spoken: Codec): Lane {
+    const { count, request } = this.#counted
     const dialect: PassThroughDialect = {
-      format: codec.format,
-      ...checkOf(codec),
+      format: spoken.format,
+      ...checkOf(spoken),
       tapResponse(body) {
-        const error = count.decode(body) === undefined ? missingCount(codec, body) : undefined
+        const error = count.decode(body) === undefined ? missingCount(spoken, body) : undefined
         return error === undefined ? {} : { error }
       },
     }
@@ -179,7 +181,7 @@ function renamed(count: CountCodec, request: RequestBody, model: string): Reques
 
 /** Translates a count: the input is translated as that of a generation, then reduced to what the counting endpoint accepts. */
 class CountTranslation implements Translation<ModelRequest, TokenCount, undefined> {
-  readonly upstreamFormat: Format
+  readonly upstreamFormat: SharedFormat
   readonly responseCheck: ResponseCheck
   readonly #client: CountRequest
   readonly #spoken: Codec
@@ -250,7 +252,7 @@ function generationBody({ codec, count, request }: CountRequest): { body: JsonOb
 }
 
 /** Decodes the input only: losses of settings for the response do not matter to a count. */
-function decodeInput(codec: Codec, body: JsonObject, context: CodecContext): ModelRequest {
+function decodeInput(codec: ClientCodec, body: JsonObject, context: CodecContext): ModelRequest {
   const decoded = codec.decodeRequest(body, context)
   unsealCallIds(decoded)
   const { model, turns, tools, reasoning, output, extra } = decoded
@@ -271,7 +273,7 @@ function decodeInput(codec: Codec, body: JsonObject, context: CodecContext): Mod
   }
 }
 
-const contextFor = (report: Report, upstream?: Format): CodecContext => ({
+const contextFor = (report: Report, upstream?: SharedFormat): CodecContext => ({
   report,
   newId,
   now: () => Math.floor(Date.now() / 1000),

@@ -3,8 +3,11 @@ import type { JsonObject } from '../base/json/json.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
+import { isUpstreamFormat } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
+import type { Framing } from '../http/framing/framing.ts'
+import { type FramingName, framings } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Generation, MediaFetching } from '../lanes/lane.ts'
@@ -41,10 +44,22 @@ export const handleGenerate: Handler = async (call) => {
  *
  * @param state how the request depends on stored responses
  */
-function generate(
-  { shared, route, codec, inbound, record, transport, signal, end }: RoutedCall,
+function generate(call: RoutedCall, request: RequestBody, state?: StoredParts): Promise<Reply> {
+  const name = call.record.stream ? framingOf(call.route, call.inbound) : undefined
+  if (name === undefined) return generateFramed(call, request, state, undefined)
+  const framing = framings[name]()
+  return framing instanceof Promise
+    ? framing.then((loaded) => generateFramed(call, request, state, loaded))
+    : generateFramed(call, request, state, framing)
+}
+
+type StoredParts = Pick<Generation, 'kept' | 'stored'>
+
+function generateFramed(
+  { shared, codec, inbound, record, transport, signal, end }: RoutedCall,
   request: RequestBody,
-  state?: Pick<Generation, 'kept' | 'stored'>,
+  state: StoredParts | undefined,
+  framing: Framing | undefined,
 ): Promise<Reply> {
   const { stream } = record
   const { limits, references } = shared
@@ -52,6 +67,7 @@ function generate(
     codec,
     request,
     stream,
+    framing,
     client: codec.clientQuirks?.((name) => inbound.header(name)),
     limits,
     references,
@@ -60,8 +76,7 @@ function generate(
     stored: state?.stored,
   })
   const { modelPlaces } = codec
-  const jsonArray = stream && wantsArray(route, inbound)
-  const call = { shared, inbound, codec, request, modelPlaces, writer, record, transport, signal, end, jsonArray }
+  const call = { shared, inbound, codec, request, modelPlaces, writer, record, transport, signal, end, framing }
   return tryTargets(call).then((response) => toReply(call, response))
 }
 
@@ -77,14 +92,15 @@ const mediaFetching = (
   limits,
 })
 
-function isBackground({ backgroundFields }: WireCodec, fields: JsonObject): boolean {
+function isBackground({ backgroundFields }: ClientWireCodec, fields: JsonObject): boolean {
   if (backgroundFields === undefined) return false
   for (const field of backgroundFields) if (fields[field] === true) return true
   return false
 }
 
-const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
-  eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
+/** Returns the framing of a stream; undefined for server-sent events. */
+const framingOf = ({ framing, eventsIf }: Route, { query }: Inbound): FramingName | undefined =>
+  eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) === eventsIf.value ? undefined : framing
 
 /** Returns whether a request asks for an explanation: `?modelgate=explain` on a generation path. */
 export const asksToExplain = ({ query }: Inbound): boolean =>
@@ -101,7 +117,9 @@ function likelyPasses(
 ): ((model: string) => boolean) | undefined {
   if ((usesStoredResponses === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined))
     return undefined
+  const spoken = isUpstreamFormat(format) ? format : undefined
+  if (spoken === undefined) return undefined
   return (name) =>
     router.has(name, identity) &&
-    router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, format, model))
+    router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, spoken, model))
 }

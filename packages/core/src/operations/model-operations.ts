@@ -155,7 +155,7 @@ async function run(
   const writer = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })
   const modelPlaces = placesOf(operation.name, dialect.name)
   // Without the codec: a chat codec would read affinity and traits from bodies that are not chat requests.
-  const call = { shared, inbound, request, form, modelPlaces, writer, record, transport, signal, end, jsonArray: false }
+  const call = { shared, inbound, request, form, modelPlaces, writer, record, transport, signal, end }
   const response = await tryTargets(call)
   const units = dialect.unitsOf?.(value)
   if (units !== undefined) record.units = units

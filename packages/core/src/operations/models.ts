@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import { jsonReply } from '../calls/reply.ts'
-import type { Codec } from '../formats/codec.ts'
+import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { Handler } from './route.ts'
 
@@ -23,11 +23,11 @@ export const handleGetModel: Handler = async ({ codec, shared, record, params: {
   jsonReply(record, getModel(await loadFullCodec(codec), model, shared.router.has(model, record.identity)))
 
 /** Returns the models that a caller may use, in the client's format. `query` may request a page. */
-const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>
+const listModels = (codec: ClientCodec, names: readonly string[], query: string): JsonObject =>
   codec.encodeModelList(names, new URLSearchParams(query), firstListed())
 
 /** Returns one model. Throws a 404 for an unknown one. */
-function getModel(codec: Codec, name: string, known: boolean): JsonObject {
+function getModel(codec: ClientCodec, name: string, known: boolean): JsonObject {
   if (!known)
     throw new GatewayError(
       'model_not_found',

@@ -1,9 +1,9 @@
 import type { TokenCounting } from '../accounting/call-record.ts'
 import { GatewayError } from '../base/errors.ts'
 import { type Json, type JsonObject, pointer } from '../base/json/json.ts'
-import type { Format, OperationName } from '../base/names.ts'
+import type { OperationName, SharedFormat } from '../base/names.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
-import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
+import type { ClientCodec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
 import type { Unread } from '../formats/shared/json-fields.ts'
 import { loss } from '../formats/shared/report.ts'
@@ -35,7 +35,7 @@ export interface ResponseContext<Request> extends OperationContext {
 export interface Dialect<Request, Response> {
   readonly name: string
   /** The format whose codec decodes the errors of these upstreams. */
-  readonly errors: Format
+  readonly errors: SharedFormat
   /**
    * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
    * Throws GatewayError with `param`. Absent: the dialect has no JSON bodies.
@@ -91,7 +91,7 @@ export interface Operation<Request, Response> {
   usageOf?(response: Response): Usage | undefined
   unitsOf?(response: Response): BillableUnits | undefined
   /** For upstreams without any of the dialects: a codec that turns the call into chat generation. */
-  viaChat?(body: JsonObject): Codec
+  viaChat?(body: JsonObject): ClientCodec
 }
 
 /** An operation whose request and response types only its own dialects know. */

@@ -5,9 +5,10 @@ import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import type { PluginRoute } from '../config/plugin.ts'
-import type { Codec, WireCodec } from '../formats/codec.ts'
+import type { ClientCodec, ClientWireCodec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
+import type { FramingName } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { CallerRecords } from './responses/records.ts'
@@ -36,7 +37,7 @@ export interface RoutedCall {
   /** Values of the names in the route's path. */
   readonly params: Readonly<Record<string, string>>
   /** The codec of the response, errors included. */
-  readonly codec: WireCodec
+  readonly codec: ClientWireCodec
   readonly inbound: Inbound
   readonly record: CallRecord
   readonly transport: Transport
@@ -52,7 +53,7 @@ export interface RoutedCall {
    * @param passes whether a request for a model probably passes unchanged; a large body is then not parsed in full. Default: false
    */
   readBody(
-    validate: Codec['checkRequest'] | Promise<Codec['checkRequest']>,
+    validate: ClientCodec['checkRequest'] | Promise<ClientCodec['checkRequest']>,
     passes?: (model: string) => boolean,
   ): Promise<RequestBody>
 }
@@ -105,7 +106,9 @@ export interface Route {
   readonly handle?: PluginRoute['handle']
   /** A plugin's route that is also served while the gateway drains. */
   readonly whileDraining?: PluginRoute['whileDraining']
-  /** A stream is one JSON array of its events unless the query requests another form (`alt=sse`). */
+  /** The framing of a stream. Default: server-sent events. */
+  readonly framing?: FramingName
+  /** A stream consists of server-sent events in spite of `framing` if the query requests it (`alt=sse`). */
   readonly eventsIf?: { readonly name: string; readonly value: string }
 }
 

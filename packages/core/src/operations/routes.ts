@@ -2,7 +2,7 @@ import { lazy } from '../base/async.ts'
 import type { ErrorInfo } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { handleGenerate } from './generate.ts'
@@ -26,6 +26,7 @@ const modelActions = (prefix: string): readonly Route[] =>
         path: `${prefix}/{model}:streamGenerateContent`,
         operation: 'generate',
         stream: true,
+        framing: 'json-array',
         eventsIf: { name: 'alt', value: 'sse' },
       },
       { path: `${prefix}/{model}:countTokens`, operation: 'count-tokens' },
@@ -251,7 +252,10 @@ const operationCodecs = new Map(
   }),
 )
 
-function withErrorBody(codec: WireCodec, encodeBody: (error: ErrorInfo, requestId: string) => JsonObject): WireCodec {
+function withErrorBody(
+  codec: ClientWireCodec,
+  encodeBody: (error: ErrorInfo, requestId: string) => JsonObject,
+): ClientWireCodec {
   return {
     ...codec,
     encodeError: (error, requestId) => ({
@@ -264,7 +268,7 @@ function withErrorBody(codec: WireCodec, encodeBody: (error: ErrorInfo, requestI
 const listRoute = routes.find(({ operation }) => operation === 'list-models') as Route
 
 /** Returns the codec of the response: the route's, unless a header identifies clients of another provider. For unknown paths, that of the model list. */
-export function codecFor(found: RouteMatch | null, inbound: Inbound): WireCodec {
+export function codecFor(found: RouteMatch | null, inbound: Inbound): ClientWireCodec {
   const route = found?.route ?? listRoute
   if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecs[route.format]
   if (route.formatByHeader === undefined) return wireCodecs[route.format]

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Identity } from '../config/identity.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound } from '../http/inbound.ts'
 
 /** Headers in which agents name their session. */
@@ -13,7 +13,7 @@ const sessionHeaders = [
 ] as const
 
 /** Returns whether a call continues state that an upstream stores for one of its keys. */
-export const continuesState = ({ statefulFields = [] }: WireCodec, body: JsonObject): boolean =>
+export const continuesState = ({ statefulFields = [] }: ClientWireCodec, body: JsonObject): boolean =>
   statefulFields.some((field) => body[field] !== undefined && body[field] !== null)
 
 /**
@@ -21,7 +21,7 @@ export const continuesState = ({ statefulFields = [] }: WireCodec, body: JsonObj
  * prompt cache. Returns undefined if any target will do.
  */
 export const callAffinity = (
-  codec: WireCodec | undefined,
+  codec: ClientWireCodec | undefined,
   continues: boolean,
   body: JsonObject,
   identity: Identity | null,
@@ -37,7 +37,7 @@ const prefixChars = 16_384
  * beginning of the prompt (tools, instructions, and the turns up to the first one of the user). Returns undefined if there is none.
  */
 export function cacheAffinity(
-  codec: WireCodec | undefined,
+  codec: ClientWireCodec | undefined,
   body: JsonObject,
   header: (name: string) => string | undefined,
 ): string | undefined {

@@ -3,7 +3,7 @@ import { newId } from '../base/bytes.ts'
 import { decideNow } from '../base/callbacks.ts'
 import type { Feature, Logger, RequestTraits } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
-import type { Codec } from '../formats/codec.ts'
+import type { ClientCodec } from '../formats/codec.ts'
 import type { ModelRequest, Part } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -13,7 +13,7 @@ import type { ResolvedTarget } from './router.ts'
 /** The parts of a call by which its target is chosen. */
 export interface RoutingInput {
   /** The client's format, for chat generation. */
-  readonly codec?: Codec | undefined
+  readonly codec?: ClientCodec | undefined
   readonly request: RequestBody
   readonly inbound: Inbound
   readonly record: CallRecord
@@ -41,7 +41,7 @@ export function createRequestTraits({ codec, request, inbound, record }: Routing
 }
 
 /** Returns the features that a body uses. The body is not validated yet: a body that cannot be decoded uses none. */
-function featuresIn(codec: Codec, { value }: RequestBody): ReadonlySet<Feature> {
+function featuresIn(codec: ClientCodec, { value }: RequestBody): ReadonlySet<Feature> {
   try {
     const context = { report: createReport(value), newId, now: () => Math.floor(Date.now() / 1000) }
     return featuresOf(codec.decodeRequest(value, context))

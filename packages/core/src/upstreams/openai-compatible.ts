@@ -1,4 +1,4 @@
-import type { Format, OperationName } from '../base/names.ts'
+import type { OperationName, SharedFormat } from '../base/names.ts'
 import type { Quirks } from '../formats/target-traits.ts'
 import {
   apiKeyHeaders,
@@ -36,7 +36,7 @@ export interface CompatibleOptions extends UpstreamOptions {
   quirks?: Quirks
 }
 
-const paths: { readonly [F in Format]?: string } = {
+const paths: { readonly [F in SharedFormat]?: string } = {
   chat: '/chat/completions',
   messages: '/messages',
   responses: '/responses',

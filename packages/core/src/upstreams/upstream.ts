@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json/json.ts'
-import type { Format, OperationName, UpstreamFormat } from '../base/names.ts'
+import type { OperationName, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { ModelRule, Quirks } from '../formats/target-traits.ts'
 
 /**
@@ -26,7 +26,7 @@ export interface Upstream {
    * Endpoints that count tokens, by the format of their bodies, best first. Paths are written as in `formats`. Default: none; the
    * gateway then estimates counts.
    */
-  readonly countTokens?: { readonly [F in Format]?: string }
+  readonly countTokens?: { readonly [F in SharedFormat]?: string }
   /** Path of the WebSocket for realtime sessions, below `baseURL`. Default: the provider has none. */
   readonly realtime?: string
   /** Query string of every call, with its question mark: `?api-version=…`. Default: none. */

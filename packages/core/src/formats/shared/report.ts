@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
-import type { UpstreamFormat } from '../../base/names.ts'
-import type { Codec } from '../codec.ts'
+import type { AnyFormat } from '../../base/names.ts'
+import type { ClientCodec } from '../codec.ts'
 import type { Extra, Loss, ModelRequest, Report } from '../ir.ts'
 import { setOwn } from './json-fields.ts'
 
@@ -80,13 +80,13 @@ const groups = new Set([
 ])
 
 /** Fields with the same name and place in several formats of one provider. Each format writes the other's fields. */
-const sharedFields: { readonly [field: string]: readonly UpstreamFormat[] } = {
+const sharedFields: { readonly [field: string]: readonly AnyFormat[] } = {
   prompt_cache_breakpoint: ['chat', 'responses'],
   prompt_cache_options: ['chat', 'responses'],
   prompt_cache_retention: ['chat', 'responses'],
 }
 
-const isShared = (field: string, owner: UpstreamFormat, own: UpstreamFormat): boolean => {
+const isShared = (field: string, owner: AnyFormat, own: AnyFormat): boolean => {
   const formats = Object.hasOwn(sharedFields, field) ? sharedFields[field] : undefined
   return formats?.includes(owner) === true && formats.includes(own)
 }
@@ -96,15 +96,10 @@ const isShared = (field: string, owner: UpstreamFormat, own: UpstreamFormat): bo
  *
  * @param at JSON Pointer of the node in its sender's body
  */
-export function ownExtra(
-  extra: Extra | undefined,
-  own: UpstreamFormat,
-  at: string,
-  report: Report,
-): JsonObject | undefined {
+export function ownExtra(extra: Extra | undefined, own: AnyFormat, at: string, report: Report): JsonObject | undefined {
   if (extra === undefined) return undefined
   let accepted = extra[own]
-  for (const owner of Object.keys(extra) as UpstreamFormat[]) {
+  for (const owner of Object.keys(extra) as AnyFormat[]) {
     const fields = extra[owner]
     if (owner === own || fields === undefined) continue
     const foreign: JsonObject = {}
@@ -121,12 +116,12 @@ export function ownExtra(
 /** Reports the citation fields of other formats in one note. */
 export function reportCitation(
   extra: Extra | undefined,
-  own: UpstreamFormat,
+  own: AnyFormat,
   at: string,
   can: string,
   report: Report,
 ): void {
-  for (const owner of Object.keys(extra ?? {}) as UpstreamFormat[])
+  for (const owner of Object.keys(extra ?? {}) as AnyFormat[])
     if (owner !== own)
       report.add(loss(at, `${can}; left out: ${namesIn(extra?.[owner]).join(', ')}`, 'approximated', 'note'))
 }
@@ -181,7 +176,7 @@ export function reportField(key: string, at: string, report: Report, value?: Jso
  *
  * @param client the format that has no form for it
  */
-export function reportNativeEvent(value: JsonObject, client: Codec['format'], report: Report): void {
+export function reportNativeEvent(value: JsonObject, client: ClientCodec['format'], report: Report): void {
   const { type } = value
   if (typeof type === 'string' && type !== '')
     report.add(loss(pointer('', type), `the event ${type} has no counterpart in ${client}`, 'unsupported', 'note'))
@@ -192,7 +187,7 @@ export function reportNativeEvent(value: JsonObject, client: Codec['format'], re
 export const fieldPointer = (
   irField: string,
   at: { [irField: string]: string } | undefined,
-  client: Pick<Codec, 'fieldPointers'> | undefined,
+  client: Pick<ClientCodec, 'fieldPointers'> | undefined,
 ): string =>
   at?.[irField] ??
   client?.fieldPointers[irField] ??
@@ -204,7 +199,7 @@ export const fieldPointer = (
  * Returns whether the client speaks the format with these pointers, by the pointers of its turns and user. A request without pointers counts
  * as the format's own. Values of the client in the upstream's own format are sent unchanged.
  */
-export const isWrittenIn = ({ at }: ModelRequest, pointers: Codec['fieldPointers']): boolean =>
+export const isWrittenIn = ({ at }: ModelRequest, pointers: ClientCodec['fieldPointers']): boolean =>
   at?.turns === undefined || (at.turns === pointers.turns && at['user.id'] === pointers['user.id'])
 
 export const loss = (

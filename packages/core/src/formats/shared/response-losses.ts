@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { Format } from '../../base/names.ts'
 import type { IsShown, UncountedText, UsageFields } from '../capabilities.ts'
-import type { Codec, CodecContext, UpstreamCodec } from '../codec.ts'
+import type { ClientCodec, CodecContext, UpstreamCodec } from '../codec.ts'
 import type { Finish, ModelEvent, ModelRequest, ReasoningCheck, ReasoningPart, Report, Turn, Usage } from '../ir.ts'
 import { append } from './json-fields.ts'
 import { type ResponsePointers, responsePath } from './pointers.ts'
@@ -40,7 +40,12 @@ function counts(value: Json | undefined): boolean {
 }
 
 /** Reports usage fields that the client's format lacks, as notes. Called once for a response: streams repeat their usage. */
-export function reportUsage(usage: Usage | undefined, upstream: UpstreamCodec, client: Codec, report: Report): void {
+export function reportUsage(
+  usage: Usage | undefined,
+  upstream: UpstreamCodec,
+  client: ClientCodec,
+  report: Report,
+): void {
   if (usage?.raw === undefined || usage.raw.format === client.format) return
   const isShown: IsShown = (feature) => client.capabilities.responses[feature].client === 'kept'
   const { value } = usage.raw

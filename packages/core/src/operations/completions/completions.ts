@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json/json.ts'
 import { comment } from '../../formats/chat/chunk.ts'
 import { chatCodec } from '../../formats/chat/codec.ts'
 import { errorWithin, tapResponse, tapStream } from '../../formats/chat/wire.ts'
-import type { Codec, StreamTap } from '../../formats/codec.ts'
+import type { ClientCodec, StreamTap } from '../../formats/codec.ts'
 import type { Dialect, Operation } from '../operation.ts'
 import { decodeRequest, echoOf, fieldPointers, validateRequest } from './request.ts'
 import { encodeResponse } from './response.ts'
@@ -12,7 +12,7 @@ import { encodeStream } from './stream.ts'
  * Returns a codec that reads and writes completions for clients and speaks chat to upstreams: completions replace the client half of the
  * chat codec.
  */
-function completionsCodec(body: JsonObject): Codec {
+function completionsCodec(body: JsonObject): ClientCodec {
   const echo = echoOf(body)
   return {
     ...chatCodec,
