@@ -28,8 +28,11 @@ export interface Endpoint {
   readonly format: string
 }
 
-/** Returns the gateway's own endpoints. Plugin endpoints are left out: an administration API need not be announced. */
+/**
+ * Returns the gateway's own endpoints, without those of families that repeat them. Plugin endpoints are left out: an administration API
+ * need not be announced.
+ */
 export const endpointsOf = ({ routes }: PluginHost): readonly Endpoint[] =>
   routes
-    .filter(({ operation }) => operation !== 'plugin')
+    .filter(({ operation, family }) => operation !== 'plugin' && family === undefined)
     .map(({ method, path, operation, format }) => ({ method, path, operation, format }))

@@ -13,8 +13,9 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
 export function expressMiddleware(gateway: Gateway, options?: NodeOptions): ExpressMiddleware {
   const handle = createNodeHandler(gateway, options)
   return (req, res, next) => {
-    // `req.url` does not contain Express's mount path.
-    if (handle.matches(req)) handle(req, res)
+    // `req.url` does not contain Express's mount path, which is the `baseUrl`.
+    const sharesRoot = !('baseUrl' in req) || req.baseUrl === ''
+    if (handle.matches(req, undefined, sharesRoot)) handle(req, res)
     else next()
   }
 }

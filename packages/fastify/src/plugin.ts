@@ -13,10 +13,11 @@ export function fastifyPlugin(gateway: Gateway, options?: NodeOptions): FastifyP
 
   const plugin: FastifyPluginAsync = async (instance) => {
     const depth = instance.prefix.split('/').length - 1
+    const sharesRoot = depth === 0
 
     const handleRequest = (request: FastifyRequest, reply: FastifyReply): void => {
       const url = removeSegments(request.raw.url ?? '/', depth)
-      if (!handle.matches(request.raw, url)) {
+      if (!handle.matches(request.raw, url, sharesRoot)) {
         reply.callNotFound()
         return
       }
@@ -37,7 +38,7 @@ export function fastifyPlugin(gateway: Gateway, options?: NodeOptions): FastifyP
     })
     const { ignoreTrailingSlash, routerOptions } = instance.initialConfig
     const ignoresTrailingSlash = routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
-    for (const [url, method] of fastifyRoutes(gateway, instance.supportedMethods)) {
+    for (const [url, method] of fastifyRoutes(gateway, instance.supportedMethods, sharesRoot)) {
       if (url.endsWith('/') && ignoresTrailingSlash) continue
       // Options of @fastify/compress: the gateway decodes bodies itself.
       const compressOptions = { compress: false, decompress: false }

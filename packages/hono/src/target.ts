@@ -23,12 +23,13 @@ export function findTarget(
   const { url, method } = c.req.raw
   const { start, end } = pathIn(url)
   const path = url.slice(start, end)
-  const isServed = (candidate: string): boolean => match(method, candidate) !== null
+  const isServed = (candidate: string, sharesRoot = false): boolean => match(method, candidate, sharesRoot) !== null
   if (basePath !== undefined) {
     const below = pathBelow(path, basePath.replace(/\/+$/, ''))
     return below !== undefined && isServed(below) ? { path: below, start, end } : undefined
   }
-  if (isServed(path)) return { path, start, end }
+  // The whole path is tried first, so at the root paths that the app may have itself do not match.
+  if (isServed(path, true)) return { path, start, end }
   let rest = path
   for (const segment of c.req.routePath.split('/').slice(1)) {
     if (segment.startsWith('*')) break

@@ -119,7 +119,10 @@ export interface RouteCall {
 export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
   gateway.routes.map((route) => {
     const { method, format } = route
-    const path = route.path.replace('{model}', `${format}-model`).replace('{id}', 'resp_unknown')
+    const path = route.path
+      .replace('{model}', `${format}-model`)
+      .replace('{id}', 'resp_unknown')
+      .replaceAll(/\{\w+\}/g, 'name')
     return method === 'POST' ? { route, method, path, body: bodyOf(format) } : { route, method, path }
   })
 

@@ -327,6 +327,8 @@ export interface PluginHost {
     readonly path: string
     readonly operation: Operation
     readonly format: Format
+    /** The vendor whose clients use this path instead of the format's own. */
+    readonly family?: string
   }[]
   /** False with `auth: 'none'`: calls need no credential. */
   readonly requiresCredential: boolean

@@ -7,8 +7,13 @@ import type { Gateway } from './gateway.ts'
 
 /** The functions of a gateway for adapters: they work on `Inbound` and `Reply` instead of `Request` and `Response`. */
 export interface AdapterFunctions {
-  /** Returns the route of a method and path; null if the gateway does not serve the path. A known path with a wrong method matches, and gets a 405. */
-  match(method: string, path: string): RouteMatch | null
+  /**
+   * Returns the route of a method and path; null if the gateway does not serve the path. A known path with a wrong method matches, and gets a 405.
+   *
+   * @param sharesRoot the host has pages of its own beside the gateway's paths, and mounts the gateway without a prefix: paths that hosts often
+   *   have do not match. Default: false
+   */
+  match(method: string, path: string, sharesRoot?: boolean): RouteMatch | null
   /**
    * Handles a request. Never rejects: every error is a reply.
    *

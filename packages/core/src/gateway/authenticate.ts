@@ -6,22 +6,38 @@ import type { Identity } from '../config/identity.ts'
 import { type Inbound, offeredToken } from '../http/inbound.ts'
 import type { Route } from '../operations/route.ts'
 
+/** Headers that carry a token alone: of Anthropic's, Google's and Azure's clients. */
+const keyHeaders = ['x-api-key', 'x-goog-api-key', 'api-key'] as const
+
 /**
  * Reads the client's credential. Each SDK has its own header, and clients often call a route of another provider's format: every
  * header is read on every route. The query is read only where the route allows it (SPECIFICATION, Authentication 3), since URLs end
  * up in logs.
+ *
+ * @throws GatewayError `authentication` for different credentials in one request: servers in front of the gateway may check another one
  */
 export function readCredential(inbound: Inbound, route: Route): string | undefined {
-  const authorization = inbound.header('authorization')
-  if (authorization !== undefined && authorization.slice(0, 7).toLowerCase() === 'bearer ') {
-    const token = authorization.slice(7).trim()
-    if (token !== '') return token
-  }
-  const key = inbound.header('x-api-key')?.trim() || inbound.header('x-goog-api-key')?.trim()
-  if (key !== undefined && key !== '') return key
-  if (route.protocolKey === true) return offeredToken(inbound)
-  if (route.queryKey === true) return new URLSearchParams(inbound.query).get('key') || undefined
-  return undefined
+  let credential = bearerToken(inbound.header('authorization'))
+  for (const name of keyHeaders) credential = sameCredential(credential, inbound.header(name)?.trim())
+  if (route.protocolKey === true) credential = sameCredential(credential, offeredToken(inbound))
+  if (route.queryKey === true && inbound.query !== '')
+    credential = sameCredential(credential, new URLSearchParams(inbound.query).get('key') ?? undefined)
+  return credential
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
+  return authorization.slice(7).trim() || undefined
+}
+
+/** Returns the credential of a request that has the first one, or none, and another place that may be empty. */
+function sameCredential(first: string | undefined, other: string | undefined): string | undefined {
+  if (other === undefined || other === '' || other === first) return first
+  if (first === undefined) return other
+  throw new GatewayError(
+    'authentication',
+    "The request has two different API keys. Send your token once, or the same token in each place: 'Authorization: Bearer', 'x-api-key', 'x-goog-api-key', 'api-key' or the query parameter 'key'.",
+  )
 }
 
 /**

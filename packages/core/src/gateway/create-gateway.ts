@@ -15,8 +15,8 @@ import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { fetchTransport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
+import { codecFor } from '../operations/handlers.ts'
 import type { RouteMatch } from '../operations/route.ts'
-import { codecFor } from '../operations/routes.ts'
 import { upstreamStatuses } from '../routing/health/upstream-status.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
@@ -84,7 +84,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
   }
 
   const adapter: AdapterFunctions = {
-    match: (method, path) => current.match(method, path),
+    match: (method, path, sharesRoot) => current.match(method, path, sharesRoot),
     handle,
     async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
       const snapshot = current
@@ -163,11 +163,10 @@ export function createGateway<const U extends string, I extends Identity = Ident
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
-      const { basePath = '' } = current.config
-      const below = basePath === '' || pathname.startsWith(`${basePath}/`)
+      const found = current.match('GET', pathname)
       const { upgradeResponse } = await import('./upgrade-response.ts')
       const requestId = newId('req_')
-      const { response, error } = upgradeResponse(below ? pathname.slice(basePath.length) : '', requestId)
+      const { response, error } = upgradeResponse(found, requestId)
       notifyRejection(current.shared, { requestId }, null, { method: request.method, path: pathname }, response, error)
       return response
     },

@@ -1,5 +1,6 @@
 import { lazy } from '../base/async.ts'
 import { GatewayError, tooManyValues } from '../base/errors.ts'
+import { editJson, spliceJson } from '../base/json/edit.ts'
 import { isObject, type Json, type JsonObject, type Member, nestsDeeper, scanJson } from '../base/json/json.ts'
 import type { ClientCodec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
@@ -17,6 +18,27 @@ export interface PathFields {
   readonly modelPrefix: string | undefined
 }
 
+/** Changes to a body of a path that names the model (see `Route.rewritesBody`). */
+export interface BodyRewrite {
+  readonly set: JsonObject
+  readonly drop: readonly string[]
+}
+
+/** How a body is read. */
+export interface BodyReading {
+  /** Fields that the path states in place of the body. */
+  readonly fromPath?: PathFields | undefined
+  /** Changes to the body before it is checked. */
+  readonly rewrite?: BodyRewrite
+  /**
+   * Whether a request for a model probably passes unchanged: a large body is then read in outline, and parsed in full only on demand.
+   * Default: false
+   */
+  readonly passes?: ((model: string) => boolean) | undefined
+  /** The scheme of references to stored state. A body with references is parsed in full. */
+  readonly scheme?: ReferenceScheme | undefined
+}
+
 /** Parsing a smaller body takes no longer than its outline. */
 const largeBytes = 32_768
 
@@ -32,19 +54,12 @@ export const loadLazyBody = lazy(() => import('./large-body.ts').then(({ lazyBod
 /**
  * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
  * schema. The depth is scanned on the text first: parsers accept millions of levels, which everything after them fails on.
- *
- * @param fromPath fields that the path states in place of the body
- * @param passes whether a request for a model probably passes unchanged: a large body is then read in outline, and parsed in full only
- *   on demand. Default: false
- * @param scheme the scheme of references to stored state. A body with references is parsed in full
  */
 export async function readJsonBody(
   inbound: Inbound,
   validation: ClientCodec['validateRequest'] | Promise<ClientCodec['validateRequest']>,
   limits: { bodyBytes: number; depth: number; values: number },
-  fromPath?: PathFields,
-  passes?: (model: string) => boolean,
-  scheme?: ReferenceScheme,
+  { fromPath, rewrite, passes, scheme }: BodyReading,
 ): Promise<RequestBody> {
   const type = inbound.header('content-type')
   if (type !== undefined && !isJson(type))
@@ -97,10 +112,28 @@ export async function readJsonBody(
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
   if (huge) await nextTurn(inbound)
+  if (rewrite !== undefined && isObject(body)) return rewrittenBody(text, scan?.members, body, rewrite, validate)
   const value = validate(complete(body))
   // The text has no byte order mark; the received bytes would send it on.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
   return new ParsedBody(sent, text, value, modelPrefix, scan?.members)
+}
+
+/** Returns a body with its changes: from here on, it is one of the path that it belongs to. All other members keep their bytes. */
+function rewrittenBody(
+  text: string,
+  scanned: readonly Member[] | undefined,
+  body: JsonObject,
+  { set, drop }: BodyRewrite,
+  validate: ClientCodec['validateRequest'],
+): RequestBody {
+  const members = scanned ?? scanJson(text, Number.POSITIVE_INFINITY).members
+  const changed = drop.some((name) => Object.hasOwn(body, name))
+    ? editJson(text, members, set, drop)
+    : spliceJson(text, members, set)
+  const value: JsonObject = { ...body, ...set }
+  for (const name of drop) delete value[name]
+  return new ParsedBody(new TextEncoder().encode(changed), changed, validate(value), undefined, undefined)
 }
 
 class ParsedBody implements RequestBody {

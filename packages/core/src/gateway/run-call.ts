@@ -10,11 +10,11 @@ import { wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
 import { boundedTransport, type Transport } from '../http/transport.ts'
+import { handlerOf } from '../operations/handlers.ts'
 import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route.ts'
-import { handlerOf } from '../operations/routes.ts'
 import { authenticate } from './authenticate.ts'
-import { checkRequiredHeader, readJsonBody } from './read-body.ts'
+import { type BodyRewrite, checkRequiredHeader, readJsonBody } from './read-body.ts'
 import { notifyRejection } from './rejected-call.ts'
 import type { ConfigSnapshot } from './snapshot.ts'
 
@@ -216,6 +216,12 @@ export class ActiveCalls {
   }
 }
 
+/** Returns the changes to a body of another path. */
+const bodyRewrite = ({ stream, rewritesBody }: Route, model: string | undefined): BodyRewrite => ({
+  set: { ...(model === undefined ? {} : { model }), ...(stream === true ? { stream } : {}) },
+  drop: rewritesBody?.drop ?? [],
+})
+
 /** The call that a handler gets. A class, because methods of a prototype cost a call nothing. */
 export class GatewayCall implements RoutedCall {
   readonly snapshot: ConfigSnapshot
@@ -258,8 +264,12 @@ export class GatewayCall implements RoutedCall {
     const { route, params, inbound, shared } = this
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
+    const { limits } = shared
+    const scheme = referenceSchemeOf(route)
+    if (route.rewritesBody !== undefined)
+      return readJsonBody(inbound, validate, limits, { rewrite: bodyRewrite(route, model), scheme })
     const { modelPrefix } = wireCodecs[route.format]
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readJsonBody(inbound, validate, shared.limits, fromPath, passes, referenceSchemeOf(route))
+    return readJsonBody(inbound, validate, limits, { fromPath, passes, scheme })
   }
 }

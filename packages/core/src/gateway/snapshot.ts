@@ -7,10 +7,12 @@ import type { CircuitChanged, CooldownStarted, Plugin } from '../config/plugin.t
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
 import { boundedTransport, fetchTransport, type Transport } from '../http/transport.ts'
+import { defaultErrorFormat } from '../operations/handlers.ts'
+import { createMatcher, type RouteMatcher } from '../operations/match-route.ts'
 import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
-import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
-import { createMatcher, defaultErrorFormat, routes } from '../operations/routes.ts'
+import type { HandlerConfig, Route } from '../operations/route.ts'
+import { routes } from '../operations/routes.ts'
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
 import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
@@ -25,7 +27,7 @@ export interface ConfigSnapshot extends HandlerConfig {
   readonly usesDefaultStore: boolean
   /** Replaces the adapter's transport. */
   readonly transport: Transport | undefined
-  match(method: string, path: string): RouteMatch | null
+  readonly match: RouteMatcher
 }
 
 /**
@@ -88,6 +90,7 @@ export function createSnapshot(
     keepsResponses: store !== false,
     usesDefaultStore: store === ownStore,
     transport: configuredTransport(config),
+    // All paths below a base path are the gateway's.
     match: basePath === '' ? matchPath : (method, path) => matchPath(method, pathBelow(basePath, path)),
     recordsOf,
     async checkReferences(scheme, request, identity) {

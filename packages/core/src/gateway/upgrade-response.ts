@@ -1,7 +1,8 @@
 import type { ErrorInfo } from '../base/errors.ts'
 import { idHeaders, json } from '../calls/reply.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
-import { defaultErrorFormat, normalizePath, upgrades } from '../operations/routes.ts'
+import { defaultErrorFormat } from '../operations/handlers.ts'
+import type { RouteMatch } from '../operations/route.ts'
 
 /** Responses to a WebSocket upgrade. 426 makes clients fall back to POST at once instead of retrying. */
 const responses = {
@@ -10,12 +11,16 @@ const responses = {
   unknown: { status: 404, message: 'This path does not support WebSocket.' },
 } as const
 
-/** Returns the response to an upgrade, on hosts that cannot hold sockets, and its error. The path is below the base path. */
+/**
+ * Returns the response to an upgrade, on hosts that cannot hold sockets, and its error.
+ *
+ * @param found the match of the path with GET
+ */
 export function upgradeResponse(
-  path: string,
+  found: RouteMatch | null,
   requestId: string,
 ): { readonly response: Response; readonly error: { readonly info: ErrorInfo } } {
-  const { status, message } = responses[upgrades[normalizePath(path)] ?? 'unknown']
+  const { status, message } = responses[found?.route.upgrade ?? 'unknown']
   const info: ErrorInfo = { kind: 'not_found', status, message }
   const { body } = wireCodecs[defaultErrorFormat].encodeError(info, requestId)
   const headers = {

@@ -87,7 +87,7 @@ export const handleModelOperation: Handler = async (call) => {
   const dialect = clientDialect(operation, actual.dialect)
   const { form, validate } = dialect
   if (form !== undefined && isMultipart(call.inbound))
-    return await runUpload(call, operation, dialect, await readForm(call.inbound, form, call.shared))
+    return await runUpload(call, operation, dialect, await readForm(call.inbound, form, call.shared, call.params.model))
   if (validate === undefined) throw uploadRequired(call.inbound)
   if (early !== undefined) validate(early.value)
   const request = early ?? (await call.readBody(validate))

@@ -71,10 +71,12 @@ export interface RequiredHeader {
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
-   * `/v1/models/{model}`: a name in braces matches the rest of the path, slashes included, up to the text after the braces
-   * (`{model}:generateContent`).
+   * `/v1/models/{model}`: a name in braces matches one segment. The last one matches the rest of the path, slashes included, up to the
+   * text after its braces (`{model}:generateContent`).
    */
   readonly path: string
+  /** The vendor whose clients use this path, for paths other than those of the four formats. */
+  readonly family?: string
   readonly operation: Operation
   /** The format of requests, responses and errors. */
   readonly format: Format
@@ -87,6 +89,8 @@ export interface Route {
    * host may have a page.
    */
   readonly unversionedAlias?: boolean
+  /** A host may have a page of its own at this path: in an app with other routes, it is served below a prefix only. */
+  readonly hostMayOwn?: boolean
   /** Another operation of the same path, for bodies whose first instance has one of these members. */
   readonly byInstance?: {
     readonly members: readonly string[]
@@ -100,6 +104,15 @@ export interface Route {
   readonly requires?: RequiredHeader
   /** For paths that name the model: whether the response is streamed. */
   readonly stream?: boolean
+  /**
+   * The body is that of another path, and is changed before it is read: the model that the path names replaces the body's, `stream: true` is
+   * set, and the members in `drop` are removed. Default: a body has no `model` and `stream` if the path states them.
+   */
+  readonly rewritesBody?: { readonly drop?: readonly string[] }
+  /** The response to a WebSocket upgrade on hosts without sockets. `fallback`: POST offers the same; `unavailable`: 501. */
+  readonly upgrade?: 'fallback' | 'unavailable'
+  /** Realtime: the query parameter that names the model if the path does not (default: `model`), and those that are ignored. */
+  readonly sessionQuery?: { readonly model?: string; readonly ignored: readonly string[] }
   /** Requests may refer to earlier responses, which are stored. */
   readonly usesStoredResponses?: boolean
   /** The handler of a plugin's route. */

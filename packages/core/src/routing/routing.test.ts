@@ -5,8 +5,9 @@ import { authenticate, readCredential } from '../gateway/authenticate.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Inbound } from '../http/inbound.ts'
+import { createMatcher } from '../operations/match-route.ts'
 import type { Route } from '../operations/route.ts'
-import { createMatcher, routes } from '../operations/routes.ts'
+import { routes } from '../operations/routes.ts'
 import { openai } from '../upstreams/openai.ts'
 import { createRouter } from './router.ts'
 
@@ -79,7 +80,10 @@ describe('auth', () => {
     ['a bearer token in any letter case', { authorization: 'bearer  t1 ' }, 't1'],
     ['x-api-key', { 'x-api-key': 't2' }, 't2'],
     ['x-goog-api-key', { 'x-goog-api-key': 't3' }, 't3'],
-    ['the bearer token before other headers', { authorization: 'Bearer t1', 'x-api-key': 't2' }, 't1'],
+    ['api-key', { 'api-key': ' t4 ' }, 't4'],
+    ['the same token in several headers', { authorization: 'Bearer t1', 'x-api-key': 't1', 'api-key': 't1' }, 't1'],
+    ['a key in addition to another scheme', { authorization: 'Basic abc', 'api-key': 't1' }, 't1'],
+    ['a key in addition to blank headers', { authorization: 'Bearer ', 'x-api-key': ' ', 'api-key': 't1' }, 't1'],
     ['no token from another scheme', { authorization: 'Basic abc' }, undefined],
     ['no token from an empty bearer', { authorization: 'Bearer ' }, undefined],
     ['no token without headers', {}, undefined],
@@ -89,7 +93,21 @@ describe('auth', () => {
 
   it('reads the query only if the route allows it', () => {
     expect(readCredential(inbound({}, 'key=t4'), plain)).toBeUndefined()
+    expect(readCredential(inbound({ 'x-api-key': 't1' }, 'key=t4'), plain)).toBe('t1')
     expect(readCredential(inbound({}, 'a=b&key=t4'), { ...plain, queryKey: true })).toBe('t4')
+    expect(readCredential(inbound({ 'x-goog-api-key': 't4' }, 'key=t4'), { ...plain, queryKey: true })).toBe('t4')
+  })
+
+  const offer = { 'sec-websocket-protocol': 'realtime, openai-insecure-api-key.t5' }
+  it.each<[string, Record<string, string>, string, Partial<Route>]>([
+    ['a bearer token and a key', { authorization: 'Bearer t1', 'x-api-key': 't2' }, '', {}],
+    ['two keys', { 'x-goog-api-key': 't1', 'api-key': 't2' }, '', {}],
+    ['a key and the query', { 'x-goog-api-key': 't1' }, 'key=t4', { queryKey: true }],
+    ['a bearer token and a subprotocol', { authorization: 'Bearer t1', ...offer }, '', { protocolKey: true }],
+  ])('rejects different credentials: %s', (_, headers, query, route) => {
+    const read = () => readCredential(inbound(headers, query), { ...plain, ...route })
+    expect(read).toThrow('two different API keys')
+    expect(read).not.toThrow(/t[1245]/)
   })
 
   const kindOf = (promise: Promise<unknown>) =>

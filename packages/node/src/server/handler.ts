@@ -15,8 +15,12 @@ export interface NodeOptions {
 export interface NodeHandler {
   /** @param url path and query without the host's mount prefix; default `req.url` */
   (req: IncomingMessage, res: ServerResponse, url?: string): void
-  /** Returns whether the gateway serves this path. A query is ignored. */
-  matches(req: IncomingMessage, url?: string): boolean
+  /**
+   * Returns whether the gateway serves this path. A query is ignored.
+   *
+   * @param sharesRoot see `AdapterFunctions.match`
+   */
+  matches(req: IncomingMessage, url?: string, sharesRoot?: boolean): boolean
 }
 
 /** Creates the request handler of the Node adapters, which passes data between socket and gateway without web streams. */
@@ -37,9 +41,10 @@ export function createNodeHandler(gateway: Gateway, options: NodeOptions = {}): 
       () => sendInternalError(req, res),
     )
   }
-  const matches = (req: IncomingMessage, url = req.url ?? '/'): boolean => {
+  const matches = (req: IncomingMessage, url = req.url ?? '/', sharesRoot = false): boolean => {
     const queryStart = url.indexOf('?')
-    return adapter.match(req.method ?? 'GET', pathOf(queryStart < 0 ? url : url.slice(0, queryStart))) !== null
+    const path = pathOf(queryStart < 0 ? url : url.slice(0, queryStart))
+    return adapter.match(req.method ?? 'GET', path, sharesRoot) !== null
   }
   return Object.assign(handle, { matches })
 }

@@ -30,7 +30,7 @@ const readsUpstream = (file: string): boolean => /transport|formats\/converse\/e
 const reads = /(?:(?:(\w+)\.)?\b(?:findH|h)eader\(|(?:(\w+)\.)?\bheaders\.get\(|(\w+)\.headers\[)'([a-z0-9-]+)'[)\]]/g
 /** Constants whose string literals are names of client headers. */
 const lists =
-  /(?:const (?:sessionHeaders|traceHeaderNames|passedOn) =|const listDialects =|names:|passHeaders:|const header =) *(\[[^\]]*\]|\{[^}]*\}|'[^']*'|[^\n]*)/g
+  /(?:const (?:sessionHeaders|keyHeaders|traceHeaderNames|passedOn) =|const listDialects =|names:|passHeaders:|const header =) *(\[[^\]]*\]|\{[^}]*\}|'[^']*'|[^\n]*)/g
 
 const literalsIn = (text: string): string[] =>
   [...text.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)*)'/g)].map(([, name = '']) => name)

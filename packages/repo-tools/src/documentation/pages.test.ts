@@ -9,6 +9,7 @@ import { tableIn } from './generated-table.ts'
 import { documents, read } from './pages.mjs'
 import { environmentTable } from './tables/environment.ts'
 import { kindTable, statusTable } from './tables/errors.ts'
+import { familyTable } from './tables/families.ts'
 import { answerPairs, answerTables, requestPairs, requestTables } from './tables/formats.ts'
 import { referenceTable } from './tables/references.ts'
 import { catalogTable, lacksTable, quirkTable, valuesTable } from './tables/upstreams.ts'
@@ -54,6 +55,13 @@ describe('docs/reference/cli.md', () => {
   it('lists the providers of the environment', () => {
     const fromCode = environmentTable()
     expect(tableIn('docs/reference/cli.md', 'environment', fromCode)).toBe(fromCode)
+  })
+})
+
+describe('docs/reference/endpoints.md', () => {
+  it('lists the paths of other vendors’ clients', () => {
+    const fromCode = familyTable()
+    expect(tableIn('docs/reference/endpoints.md', 'families', fromCode)).toBe(fromCode)
   })
 })
 

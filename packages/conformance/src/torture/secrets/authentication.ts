@@ -47,8 +47,11 @@ const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map
  */
 function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): AttackedRoute[] {
   return routes.flatMap(({ method, path, operation, format, bare, queryKey }) => {
-    const whole = path.replace('{model}', target.model('gemini')).replace('{id}', 'resp_0')
-    const doubled = /^\/v1(beta)?\//.test(whole) ? [`/v1${whole}`] : []
+    const whole = path
+      .replace('{model}', target.model('gemini'))
+      .replace('{id}', 'resp_0')
+      .replaceAll(/\{\w+\}/g, 'name')
+    const doubled = /^\/v1(?:beta)?\//.test(whole) ? [`/v1${whole}`] : []
     const paths = short ? [whole] : [whole, `${whole}/`, ...doubled, ...(bare ? [whole.slice(3)] : [])]
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
     return methods.flatMap((method) => paths.map((path) => ({ method, path, operation, format, queryKey })))
@@ -277,7 +280,7 @@ export const authentication: Check = {
   row: 35,
   group: 'Auth and secrets',
   title: 'Every route and WebSocket upgrade without, or with a bad, expired, revoked or other tenant’s token',
-  promise: '401/403 in dialect, 0 upstream dials; all 4 carriers (Bearer, x-api-key, x-goog-api-key, ?key=)',
+  promise: '401/403 in dialect, 0 upstream dials; all 5 carriers (Bearer, x-api-key, x-goog-api-key, api-key, ?key=)',
   perServer: true,
   async run(setting) {
     const ours = await inFolder((folder) => asOwner(setting, folder))

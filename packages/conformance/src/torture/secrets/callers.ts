@@ -25,15 +25,16 @@ export const inQuery: Carrier = {
   headers: () => ({}),
   query: (token) => `key=${encodeURIComponent(token)}`,
 }
-/** All four carriers. */
+/** All carriers. */
 export const carriers: readonly Carrier[] = [
   bearer,
   byHeader('x-api-key', 'x-api-key'),
   byHeader('x-goog-api-key', 'x-goog-api-key'),
+  byHeader('api-key', 'api-key'),
   inQuery,
 ]
 
-const credentialHeaders = new Set(['authorization', 'x-api-key', 'x-goog-api-key'])
+const credentialHeaders = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'])
 
 /** Returns the headers of a call to this target without a credential. */
 export const withoutCredential = (target: Target, format: Format = 'chat'): Record<string, string> => {

@@ -79,6 +79,12 @@ export async function encodeForm(
 const modelHead = 'Content-Disposition: form-data; name="model"'
 const modelPart: FormPart = { name: 'model', head: modelHead, text: '' }
 
+/** Returns the parts of a form with another model, which it may lack. */
+export const withModel = (parts: readonly FormPart[], model: string): readonly FormPart[] => [
+  { ...modelPart, text: model },
+  ...parts.filter((part) => !isModel(part)),
+]
+
 /** Ignores case: with two names, the upstream might read the unchecked one. */
 const isModel = ({ name, file }: FormPart): boolean => file === undefined && name.toLowerCase() === 'model'
 

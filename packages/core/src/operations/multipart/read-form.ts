@@ -8,7 +8,7 @@ import type { Logger } from '../../config/config.ts'
 import { setOwn } from '../../formats/shared/json-fields.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { memorySpool, type Spool } from '../../http/spool.ts'
-import { type FieldTypes, type Form, type FormFile, fileBytes, formValue } from './form.ts'
+import { type FieldTypes, type Form, type FormFile, fileBytes, formValue, withModel } from './form.ts'
 import { parseForm } from './parse-form.ts'
 
 /** Multipart bodies of a dialect's clients. */
@@ -36,12 +36,14 @@ export const uploadRequired = (inbound: Inbound): GatewayError =>
  *
  * The caller must close the spool. On failure it is already closed.
  *
+ * @param pathModel the model that the path names, in place of the form's
  * @throws GatewayError 413 for the size; 400 for invalid syntax and invalid fields
  */
 export async function readForm(
   inbound: Inbound,
   { types, validate }: FormDialect,
   { limits, openSpool, logger }: Pick<GatewayContext, 'limits' | 'openSpool' | 'logger'>,
+  pathModel: string | undefined,
 ): Promise<Form> {
   const open = () =>
     openSpool === undefined ? inbound.openSpool?.() : openHostSpool(openSpool, limits.callbackMs, logger)
@@ -50,7 +52,8 @@ export async function readForm(
   const spool = spooled ?? memorySpool()
   try {
     const source = inbound.stream?.(limit) ?? bufferedBody(inbound, limit)
-    const parts = await parseForm(source, inbound.header('content-type') ?? '', spool)
+    const received = await parseForm(source, inbound.header('content-type') ?? '', spool)
+    const parts = pathModel === undefined ? received : withModel(received, pathModel)
     const value = formValue(parts, types)
     validate(value)
     return { parts, spool, value }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { offeredProtocols, tokenProtocolPrefix } from '../../http/inbound.ts'
-import type { Handler } from '../route.ts'
+import type { Handler, RoutedCall } from '../route.ts'
 
 const betaPrefix = 'openai-beta.'
 
@@ -67,39 +67,48 @@ const upgradeRequired = (upgrade?: string): GatewayError =>
       })
 
 /**
- * Treatment of query parameters. `model` is sent with the upstream's name for it. Credentials of the client are not sent, and don't
- * authenticate it. Any other parameter is rejected: at an upstream it could choose another model or session than the checked one
- * (`deployment`, `call_id`, `intent`), and without it the session would differ from the requested one.
+ * Query parameters with credentials of the client. They are not sent, and don't authenticate it. The model's name is sent as the upstream's.
+ * Any other parameter is rejected: at an upstream it could choose another model or session than the checked one (`deployment`, `call_id`,
+ * `intent`), and without it the session would differ from the requested one.
  */
-const queryParameters: { readonly [name: string]: 'model' | 'credential' } = {
-  model: 'model',
-  key: 'credential',
-  'api-key': 'credential',
-  api_key: 'credential',
-  authorization: 'credential',
-  access_token: 'credential',
-}
+const credentialParameters: ReadonlySet<string> = new Set([
+  'key',
+  'api-key',
+  'api_key',
+  'authorization',
+  'access_token',
+])
 
-/** Reads the requested model, and the query for the upstream. */
-export function readQuery({ query }: Inbound): { readonly model: string; queryFor(model: string): string } {
-  const parameters = new URLSearchParams(query)
+/** Reads the requested model, from the path if it names one, and the query for the upstream. */
+export function readQuery({ inbound, route, params }: Pick<RoutedCall, 'inbound' | 'route' | 'params'>): {
+  readonly model: string
+  queryFor(model: string): string
+} {
+  const { model: modelName = 'model', ignored = [] } = route.sessionQuery ?? {}
+  const parameters = new URLSearchParams(inbound.query)
   for (const name of parameters.keys()) {
-    const kind = Object.hasOwn(queryParameters, name.toLowerCase()) ? queryParameters[name.toLowerCase()] : undefined
-    if (kind === undefined || (kind === 'model' && name !== 'model')) throw unknownParameter(name.slice(0, 100))
+    if (ignored.includes(name) || (name === modelName && params.model === undefined)) continue
+    if (!credentialParameters.has(name.toLowerCase())) throw unknownParameter(name.slice(0, 100), modelName)
   }
-  const [model = '', ...others] = parameters.getAll('model')
+  const queryFor = (name: string): string => new URLSearchParams({ model: name }).toString()
+  if (params.model !== undefined) return { model: params.model, queryFor }
+  const [model = '', ...others] = parameters.getAll(modelName)
   if (model === '')
-    throw new GatewayError('invalid_request', 'You must provide a model parameter: /v1/realtime?model=<name>.', {
-      param: 'model',
-    })
+    throw new GatewayError(
+      'invalid_request',
+      `You must provide a ${modelName} parameter: ${route.path}?${modelName}=<name>.`,
+      { param: modelName },
+    )
   if (others.length > 0)
-    throw new GatewayError('invalid_request', "Duplicate query parameter 'model': send it once.", { param: 'model' })
-  return { model, queryFor: (name) => new URLSearchParams({ model: name }).toString() }
+    throw new GatewayError('invalid_request', `Duplicate query parameter '${modelName}': send it once.`, {
+      param: modelName,
+    })
+  return { model, queryFor }
 }
 
-const unknownParameter = (name: string): GatewayError =>
+const unknownParameter = (name: string, modelName: string): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `Unknown query parameter '${name}': realtime sessions accept only 'model'. Set options of an upstream, such as its API version, in the gateway's configuration.`,
+    `Unknown query parameter '${name}': realtime sessions accept only '${modelName}'. Set options of an upstream, such as its API version, in the gateway's configuration.`,
     { param: name },
   )

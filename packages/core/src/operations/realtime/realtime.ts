@@ -38,7 +38,7 @@ export async function openRealtime<Socket>(
   record.lane = 'wire'
   checkHandshake(inbound)
   const protocol = chooseProtocol(inbound)
-  const { model, queryFor } = readQuery(inbound)
+  const { model, queryFor } = readQuery(call)
   record.model = model
   record.tokenCounting = speech
   const shared = boundedShared(call.shared)

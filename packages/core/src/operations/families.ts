@@ -1,0 +1,163 @@
+import type { Format } from '../base/names.ts'
+import type { Route } from './route.ts'
+
+/** Routes under the path that another vendor's clients use for them. Requests, responses and errors are the same. */
+export interface Mount {
+  readonly family: string
+  /** Replaces `serves` in the paths of the routes. */
+  readonly prefix: string
+  /** Path of the routes to serve: this one, and those below it. */
+  readonly serves: string
+  /** Limits the routes to these paths below `serves`, and those below them. `''` is `serves` alone. Default: all. */
+  readonly paths?: readonly string[]
+  /** Formats of the family's clients, that of model lists first. Routes of other formats are not served. */
+  readonly formats: readonly Format[]
+  /** Fields that differ from those of the served routes. */
+  readonly differs?: Partial<Route>
+}
+
+/** What an OpenAI client calls; Anthropic's and Google's own paths are elsewhere. */
+const openai = ['chat', 'responses'] as const
+
+/** Paths of Vertex AI, with a project or in express mode. */
+const vertexRoots = (['/v1', '/v1beta1'] as const).map((version) => ({
+  express: version,
+  project: `${version}/projects/{project}/locations/{location}`,
+}))
+
+/** A request that Vertex AI passes to the publisher's own API. The version of Anthropic's API is in the body. */
+const rawPredict = (publisher: string, root: string, serves: string, drop?: readonly string[]): readonly Mount[] =>
+  [{ action: 'rawPredict' }, { action: 'streamRawPredict', stream: true }].map(({ action, ...streams }) => ({
+    family: 'Vertex AI',
+    prefix: `${root}/publishers/${publisher}/models/{model}:${action}`,
+    serves,
+    paths: [''],
+    formats: ['chat', 'messages'],
+    differs: { rewritesBody: drop === undefined ? {} : { drop }, ...streams },
+  }))
+
+const version = ['anthropic_version'] as const
+
+const vertexMounts: readonly Mount[] = vertexRoots.flatMap(({ express, project }): readonly Mount[] => [
+  {
+    family: 'Vertex AI',
+    prefix: `${express}/publishers/google/models`,
+    serves: '/v1beta/models',
+    paths: ['/{model}:'],
+    formats: ['gemini'],
+  },
+  {
+    family: 'Vertex AI',
+    prefix: `${project}/publishers/google/models`,
+    serves: '/v1beta/models',
+    paths: ['/{model}:'],
+    formats: ['gemini'],
+    // Its clients have an access token, not a key.
+    differs: { queryKey: false },
+  },
+  ...rawPredict('anthropic', project, '/v1/messages', version),
+  {
+    family: 'Vertex AI',
+    prefix: `${project}/publishers/anthropic/models/count-tokens:rawPredict`,
+    serves: '/v1/messages/count_tokens',
+    paths: [''],
+    formats: ['messages'],
+    differs: { rewritesBody: { drop: version } },
+  },
+  ...rawPredict('mistralai', project, '/v1/chat/completions'),
+  ...rawPredict('meta', project, '/v1/chat/completions'),
+  {
+    family: 'Vertex AI',
+    prefix: `${project}/endpoints/openapi`,
+    serves: '/v1',
+    paths: ['/chat/completions', '/embeddings'],
+    formats: ['chat'],
+  },
+])
+
+/** Paths of vendors' clients, beyond those of the four formats. Each row adds routes to the table. */
+export const mounts: readonly Mount[] = [
+  { family: 'Azure OpenAI', prefix: '/openai/v1', serves: '/v1', formats: openai },
+  { family: 'Azure OpenAI', prefix: '/openai', serves: '/v1', paths: ['/responses', '/models'], formats: openai },
+  {
+    family: 'Azure OpenAI',
+    prefix: '/openai/realtime',
+    serves: '/v1/realtime',
+    paths: [''],
+    formats: ['chat'],
+    // The query states the API version of the client.
+    differs: { sessionQuery: { model: 'deployment', ignored: ['api-version'] } },
+  },
+  {
+    family: 'Azure OpenAI',
+    prefix: '/openai/deployments/{model}',
+    serves: '/v1',
+    paths: [
+      '/chat/completions',
+      '/completions',
+      '/embeddings',
+      '/images/generations',
+      '/images/edits',
+      '/audio/transcriptions',
+      '/audio/translations',
+      '/audio/speech',
+    ],
+    formats: ['chat'],
+    // The path names the model, in place of the body or in addition to it.
+    differs: { rewritesBody: {} },
+  },
+  {
+    family: 'Azure OpenAI',
+    prefix: '/openai/deployments/{model}/realtime',
+    serves: '/v1/realtime',
+    paths: [''],
+    formats: ['chat'],
+    differs: { sessionQuery: { ignored: ['api-version', 'deployment'] } },
+  },
+  {
+    family: 'Azure AI inference',
+    prefix: '/models',
+    serves: '/v1',
+    paths: ['/chat/completions', '/embeddings'],
+    formats: ['chat'],
+  },
+  { family: 'Google, OpenAI-compatible', prefix: '/v1beta/openai', serves: '/v1', formats: openai },
+  { family: 'Anthropic on Azure', prefix: '/anthropic/v1', serves: '/v1', formats: ['messages'] },
+  {
+    family: 'OpenRouter',
+    prefix: '/api/v1',
+    serves: '/v1',
+    formats: ['chat', 'responses', 'messages'],
+    // Many apps have their own API there.
+    differs: { hostMayOwn: true },
+  },
+  ...vertexMounts,
+]
+
+/** Returns the routes of the mounts: copies of rows of a table, with other paths. */
+export const mountedRoutes = (table: readonly Route[], all: readonly Mount[] = mounts): readonly Route[] =>
+  all.flatMap((mount) => table.flatMap((route) => mounted(route, mount)))
+
+function mounted(route: Route, { family, prefix, serves, paths, formats, differs }: Mount): readonly Route[] {
+  const rest = route.path.startsWith(serves) ? route.path.slice(serves.length) : undefined
+  if (rest === undefined || !isBelow(rest, '')) return []
+  if (paths !== undefined && !paths.some((path) => (path === '' ? rest === '' : isBelow(rest, path)))) return []
+  const headers = Object.entries(route.formatByHeader ?? {}).filter(([, format]) => formats.includes(format))
+  const format = [route.format, ...headers.map(([, one]) => one)].find((one) => formats.includes(one))
+  if (format === undefined) return []
+  const { unversionedAlias: _alias, formatByHeader: _formats, requires: _required, ...fields } = route
+  return [
+    {
+      ...fields,
+      family,
+      path: prefix + rest,
+      format,
+      ...(headers.length === 0 ? {} : { formatByHeader: Object.fromEntries(headers) }),
+      ...differs,
+    },
+  ]
+}
+
+/** Returns whether a path is another one, or below it. A path that ends with a colon has all actions below it. */
+const isBelow = (path: string, other: string): boolean =>
+  path === other || (path.startsWith(other) && (other.endsWith(':') || path[other.length] === '/'))
