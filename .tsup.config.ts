@@ -10,6 +10,7 @@ const coreSubPaths = {
   adapter: 'src/gateway/adapter.ts',
   catalog: 'src/upstreams/catalog.ts',
   health: 'src/gateway/health-routes.ts',
+  'model-cards': 'src/upstreams/model-cards/table.ts',
 }
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */

@@ -2,6 +2,7 @@ export { abortSignalOf, type Canceller, createCanceller, type Signal, type Signa
 export type { ErrorKind } from './base/error-kinds.ts'
 export {
   type Allowance,
+  type ContextSize,
   type ErrorDetails,
   type ErrorInfo,
   GatewayError,
@@ -17,6 +18,7 @@ export type {
   Feature,
   GatewayConfig,
   Logger,
+  ModelCardsConfig,
   ModelRoute,
   RequestTraits,
   ResponsesConfig,
@@ -24,6 +26,7 @@ export type {
   RoutePlan,
   Strategy,
   Target,
+  TargetCondition,
   Tokenizer,
 } from './config/config.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
@@ -31,7 +34,6 @@ export type { Identity, OnLoss } from './config/identity.ts'
 export type { Limits, TargetLimits } from './config/limits.ts'
 export { toLogger } from './config/logger.ts'
 export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
-export type { ModelDescription, ModelPrice } from './config/model-description.ts'
 export type {
   Admission,
   AdmitCall,
@@ -67,6 +69,17 @@ export type {
 export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
 export type { Cooldown, CooldownReason, HealthState, ResponseStore } from './config/stores.ts'
 export type { BillableUnits, Effort, Loss, Usage } from './formats/ir.ts'
+export type {
+  Modality,
+  ModelCapabilities,
+  ModelCard,
+  ModelCardPrices,
+  ModelCardRow,
+  ModelCardTable,
+  ModelDescription,
+  ModelModalities,
+  ModelPrice,
+} from './formats/model-card.ts'
 export type { ReferenceKind } from './formats/references/places.ts'
 export type { FormatRule, ModelRule, ModelSetting, Quirks } from './formats/target-traits.ts'
 export { createGateway } from './gateway/create-gateway.ts'

@@ -18,6 +18,7 @@ const fields = {
   upstreams: 'object',
   models: 'object',
   listedModels: 'any',
+  modelCards: 'object',
   console: 'switch',
   otel: 'switch',
   onLoss: 'any',

@@ -1,4 +1,4 @@
-import type { ReferenceKind } from '@modelgate/core'
+import type { ModelCard, ReferenceKind } from '@modelgate/core'
 import { providerCatalog } from '@modelgate/core/catalog'
 import { type OptionType, optionTypes } from './provider-options.ts'
 import { logFormats, logLevels } from './server-log.ts'
@@ -70,7 +70,55 @@ const onLoss = {
   enum: ['ignore', 'warn', 'reject'],
   description: 'Policy for requests that a translation cannot preserve completely. Default: warn.',
 }
-const features = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream']
+const conditions = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream', 'fits']
+
+const tokens = { type: 'integer', minimum: 1 }
+const amount = { type: 'number', minimum: 0 }
+const modalities: Schema = { type: 'array', items: { enum: ['text', 'image', 'audio', 'video', 'document'] } }
+const cardFacts: Schema = {
+  name: { type: 'string' },
+  contextWindow: tokens,
+  maxInput: tokens,
+  maxOutput: tokens,
+  modalities: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { input: modalities, output: modalities },
+  },
+  capabilities: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      tools: { type: 'boolean' },
+      structuredOutputs: { type: 'boolean' },
+      caching: { type: 'boolean' },
+      reasoning: { type: 'boolean' },
+      efforts: { type: 'array', items: { enum: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] } },
+      reasoningBudget: { type: 'boolean' },
+    },
+  },
+  prices: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      currency: { type: 'string' },
+      input: amount,
+      output: amount,
+      cachedInput: amount,
+      cacheWrite: amount,
+      image: amount,
+      minute: amount,
+      characters: amount,
+      request: amount,
+    },
+  },
+} satisfies Record<keyof ModelCard, Schema>
+const card: Schema = {
+  type: 'object',
+  description: 'Facts about the model: see docs/guide/model-cards.md.',
+  additionalProperties: false,
+  properties: cardFacts,
+}
 
 const target: Schema = {
   type: 'object',
@@ -86,7 +134,8 @@ const target: Schema = {
     onLoss,
     priority: { type: 'number', description: 'Targets with the lowest number are tried first. Default: 0.' },
     weight: { type: 'number', exclusiveMinimum: 0 },
-    when: { anyOf: [{ enum: features }, { type: 'array', items: { enum: features } }] },
+    when: { anyOf: [{ enum: conditions }, { type: 'array', items: { enum: conditions } }] },
+    card: { $ref: '#/$defs/card' },
     defaults: { type: 'object' },
     overrides: { type: 'object' },
     limits: {
@@ -182,6 +231,7 @@ export const configSchema: Schema = {
               targets,
               strategy: { enum: ['order', 'weighted', 'fastest', 'sticky'] },
               preferLossless: { type: 'boolean' },
+              card: { $ref: '#/$defs/card' },
               retry,
               hedgeMs: ms,
             },
@@ -194,6 +244,45 @@ export const configSchema: Schema = {
       items: { type: 'string', minLength: 1 },
       description:
         'Names that model lists contain in addition to the exact names of `models`. Each must match a name with a `*`.',
+    },
+    modelCards: {
+      type: 'object',
+      description: 'Facts about models: where they come from, and who sees prices.',
+      additionalProperties: false,
+      properties: {
+        table: {
+          description: 'Cards in place of the shipped ones. false: none.',
+          anyOf: [
+            { const: false },
+            {
+              type: 'object',
+              additionalProperties: false,
+              required: ['checked', 'cards'],
+              properties: {
+                checked: { type: 'string' },
+                cards: {
+                  type: 'array',
+                  items: {
+                    type: 'object',
+                    additionalProperties: false,
+                    required: ['model'],
+                    properties: {
+                      model: { type: 'string' },
+                      host: { type: 'string' },
+                      source: { type: 'string' },
+                      ...cardFacts,
+                    },
+                  },
+                },
+              },
+            },
+          ],
+        },
+        prices: {
+          type: 'boolean',
+          description: 'Model lists also show the prices of plugins and of the table. Default: false.',
+        },
+      },
     },
     console: {
       description: 'The home page and the Playground.',
@@ -228,5 +317,5 @@ export const configSchema: Schema = {
     log: { enum: logFormats, description: 'Format of the log. Default: pretty on a terminal, else json.' },
     logLevel: { enum: logLevels, description: 'Lowest level that is logged. Default: info.' },
   },
-  $defs: { upstream, target },
+  $defs: { upstream, target, card },
 }

@@ -14,8 +14,20 @@ export interface ErrorInfo {
   code?: string
   /** Seconds until a retry can succeed. */
   retryAfter?: number
+  /** Sizes for which the gateway found that a request exceeds a model's limits. */
+  contextSize?: ContextSize
   /** The error object as it was received. Sent unchanged to clients of the same format. */
   raw?: { format: UpstreamFormat; value: JsonObject }
+}
+
+/** Tokens of a request that is too large for a model. */
+export interface ContextSize {
+  /** Estimated input tokens. */
+  readonly input: number
+  /** Requested output tokens. 0: the input alone is too large. */
+  readonly output: number
+  /** Tokens that the model accepts. */
+  readonly limit: number
 }
 
 /** Optional properties of a GatewayError, in addition to kind and message. */

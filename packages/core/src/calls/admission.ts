@@ -1,10 +1,8 @@
-import type { CallRecord, TokenCounting } from '../accounting/call-record.ts'
-import { estimateBody } from '../accounting/estimate-body.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
+import { estimateRequest } from '../accounting/estimate-request.ts'
 import { CallbackError, isThenable, settleWithin, stopReason } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
-import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Admission, AdmitCall, ExpectedUse, FinishEvent, Plugin } from '../config/plugin.ts'
-import type { RequestBody } from '../formats/request-body.ts'
 import { isValidHeader } from '../http/inbound.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { TargetCall } from './call.ts'
@@ -111,14 +109,14 @@ function createAdmitCall({ record, inbound, request }: Admitted, targets: readon
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
       estimated ??=
-        record.expected === undefined ? estimate(record.tokenCounting, request) : estimateFromExpected(record.expected)
+        record.expected === undefined
+          ? estimateRequest(record.tokenCounting, request)
+          : estimateFromExpected(record.expected)
       return estimated
     },
     header: (name) => inbound.header(name),
   }
 }
-
-const nothing = { input: 0, output: 0 } as const
 
 const estimateFromExpected = ({
   input = 0,
@@ -131,38 +129,3 @@ const estimateFromExpected = ({
   ...(units === undefined ? {} : { units }),
   least: least ?? {},
 })
-
-function estimate(counted: TokenCounting | undefined, request: RequestBody): ReturnType<AdmitCall['estimate']> {
-  if (counted === undefined) return nothing
-  const { output } = counted
-  const input = request.outline?.tokens ?? estimateBody(request.value)
-  if (output === undefined) return { input, output: 0 }
-  const body = request.fields
-  const each = largestAt(body, output.fields)
-  const times = largestAt(body, output.countFields ?? []) ?? 1
-  return { input, output: each === undefined ? undefined : each * times }
-}
-
-function largestAt(body: JsonObject, paths: readonly string[]): number | undefined {
-  let largest: number | undefined
-  for (const path of paths) {
-    const bound = boundAt(body, path)
-    if (bound === unbounded) return undefined
-    if (bound !== undefined) largest = Math.max(bound, largest ?? bound)
-  }
-  return largest
-}
-
-const unbounded = -1
-
-/**
- * Returns the bound in a field, `unbounded` for an invalid value. Nothing else checks it: some servers generate without a bound for a
- * negative number, and others accept a number in a string.
- */
-function boundAt(body: JsonObject, path: string): number | undefined {
-  let at: Json | undefined = body
-  for (const name of path.split('.')) at = isObject(at) ? at[name] : undefined
-  if (at === undefined || at === null) return undefined
-  const bound = typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at
-  return typeof bound === 'number' && bound >= 0 ? bound : unbounded
-}

@@ -12,6 +12,7 @@ import type { Received } from '../formats/references/places.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RequestWriter, ResponseStream, TargetRequest, WholeResponse } from '../lanes/lane.ts'
+import type { CardSource } from '../routing/card-source.ts'
 import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 import type { Health } from '../routing/health/health.ts'
 import type { RoutingInput } from '../routing/request-traits.ts'
@@ -34,12 +35,13 @@ export interface SearchOptions {
 export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingCall {
   /** The client's format, for chat generation. */
   readonly codec?: ClientWireCodec | undefined
-  readonly shared: Pick<GatewayContext, 'router' | 'logger'>
+  readonly shared: Pick<GatewayContext, 'router' | 'logger' | 'cards'>
 }
 
 /** Shared by all calls under one configuration of a gateway. */
 export interface GatewayContext {
   readonly router: Router
+  readonly cards: CardSource
   readonly health: Health
   readonly overloads: OverloadMemory
   readonly onLoss: OnLoss

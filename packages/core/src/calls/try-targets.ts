@@ -1,5 +1,7 @@
 import type { CallRecord } from '../accounting/call-record.ts'
+import { type EstimatedRequest, estimateRequest } from '../accounting/estimate-request.ts'
 import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
+import type { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Limits, TargetLimits } from '../config/limits.ts'
 import type { ClientCodec } from '../formats/codec.ts'
@@ -10,6 +12,7 @@ import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
 import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
 import { checkNamedModels, type Plan, type ResolvedTarget } from '../routing/router.ts'
+import type { TargetCards } from '../routing/target-cards.ts'
 import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
@@ -45,8 +48,15 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
   }
   // Conditions (`when`) read the features of a request synchronously.
   const whole = plan.conditional && call.codec !== undefined ? loadFullCodec(call.codec) : undefined
-  const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
-  const { affinity } = selection
+  const cards = plan.fits ? shared.cards.load() : undefined
+  const selection = selectTargets(
+    call,
+    plan,
+    whole instanceof Promise ? await whole : whole,
+    cards instanceof Promise ? await cards : cards,
+  )
+  const { affinity, tooSmall } = selection
+  if (selection.targets.length === 0 && tooSmall !== undefined && tooSmall.size > 0) throw largestOf(tooSmall)
   const groups = createCandidates(call, selection)
   const selector = new TargetSelector(call, plan, groups)
   const hedgeMs = call.search?.hedges === false ? undefined : plan.hedgeMs
@@ -226,6 +236,8 @@ export interface TargetSelection {
   readonly strategy: Plan['strategy']
   /** Calls with the same value should reach the same target and key. */
   readonly affinity: string | undefined
+  /** The targets that the request does not fit, with the error for it. */
+  readonly tooSmall?: ReadonlyMap<ResolvedTarget, GatewayError> | undefined
 }
 
 /** Puts the request into the call record. From here on the call is settled. */
@@ -248,8 +260,14 @@ export function planFor(call: SelectingCall): Plan {
  * Selects the targets whose conditions match the request.
  *
  * @param codec of a generation request, for features in conditions. Needed if the plan is conditional
+ * @param cards needed if targets accept only what fits
  */
-export function selectTargets(call: SelectingCall, plan: Plan, codec: ClientCodec | undefined): TargetSelection {
+export function selectTargets(
+  call: SelectingCall,
+  plan: Plan,
+  codec: ClientCodec | undefined,
+  cards: TargetCards | undefined,
+): TargetSelection {
   const { codec: clientCodec, request, record, inbound } = call
   const continues = clientCodec?.statefulFields !== undefined && continuesState(clientCodec, request.fields)
   // Calls that continue stored state go to the same target as their caller's other such calls.
@@ -258,8 +276,35 @@ export function selectTargets(call: SelectingCall, plan: Plan, codec: ClientCode
     continues || strategy === 'sticky'
       ? callAffinity(clientCodec, continues, request.fields, record.identity, inbound)
       : undefined
-  const targets = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
-  return { targets, strategy, affinity }
+  const matching = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
+  if (cards === undefined) return { targets: matching, strategy, affinity }
+  const tooSmall = targetsTooSmall(call, plan, matching, cards)
+  return { targets: matching.filter((target) => !tooSmall.has(target)), strategy, affinity, tooSmall }
+}
+
+/** Returns the targets that a request does not fit. Operations without tokens, and token counts, fit every target. */
+function targetsTooSmall(
+  { record, request }: SelectingCall,
+  plan: Plan,
+  targets: readonly ResolvedTarget[],
+  cards: TargetCards,
+): ReadonlyMap<ResolvedTarget, GatewayError> {
+  const tooSmall = new Map<ResolvedTarget, GatewayError>()
+  if (record.tokenCounting === undefined) return tooSmall
+  let size: EstimatedRequest | undefined
+  for (const target of targets) {
+    if (target.fits !== true) continue
+    size ??= estimateRequest(record.tokenCounting, request)
+    const excess = cards.excessOf(target, plan, size)
+    if (excess !== undefined) tooSmall.set(target, cards.errorFor(excess))
+  }
+  return tooSmall
+}
+
+/** Returns the error of the target that accepts the most tokens. */
+function largestOf(tooSmall: ReadonlyMap<ResolvedTarget, GatewayError>): GatewayError {
+  const limitOf = (error: GatewayError): number => error.info.contextSize?.limit ?? 0
+  return [...tooSmall.values()].reduce((best, error) => (limitOf(error) > limitOf(best) ? error : best))
 }
 
 /** Returns the selected targets in the order in which they are tried, grouped by priority. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation } from '../base/names.ts'
+import type { ModelCard, ModelCardTable } from '../formats/model-card.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
@@ -37,6 +38,8 @@ export interface GatewayConfig<U extends string = string, I extends Identity = I
   models: Readonly<Record<string, ModelRoute<NoInfer<U>, NoInfer<I>>>>
   /** Names for model lists, in addition to the exact names of `models`. Each must match a pattern of `models`. Default: none. */
   listedModels?: readonly string[]
+  /** Facts about models (context windows, prices) in model lists, in the Playground and for `when: 'fits'`. */
+  modelCards?: ModelCardsConfig
   /**
    * Policy for requests that a translation cannot preserve completely. `'warn'` lists the losses in the `modelgate-loss` response header,
    * `'reject'` responds with 400, `'ignore'` reports them only to plugins. Default: `'warn'`.
@@ -145,6 +148,20 @@ export interface ResponsesConfig {
   ttlMs?: number
 }
 
+/** Where model cards come from, and who sees their prices. `card` of a target and of a plan, and `modelRules` of an upstream, precede them. */
+export interface ModelCardsConfig {
+  /**
+   * Cards of models by their names at upstreams. `false`: none. Default: the table of well-known models that the package contains
+   * (`@modelgate/core/model-cards`).
+   */
+  table?: ModelCardTable | false
+  /**
+   * Model lists and the Playground show the prices of the table, and model lists those of plugins. Default: false; they show only the
+   * prices of a configured `card`.
+   */
+  prices?: boolean
+}
+
 /** Route of a model: the name of an upstream (with the same model name there), a target, a list of targets tried in order, or a plan. */
 export type ModelRoute<U extends string = string, I extends Identity = Identity> =
   | U
@@ -159,6 +176,8 @@ export interface RoutePlan<U extends string = string, I extends Identity = Ident
   strategy?: Strategy
   /** Prefers a target that preserves the whole request over others of the same priority. Default: true. */
   preferLossless?: boolean
+  /** Facts about the model for clients, in place of those that all targets have in common. See `Target.card`. */
+  card?: ModelCard
   /** Retries for this model; unset members are those of the gateway's `retry`. */
   retry?: RetryConfig
   /**
@@ -193,12 +212,19 @@ export interface Target<U extends string = string, I extends Identity = Identity
   weight?: number
   /**
    * Requests that this target accepts: those that use one of the features (`'images'`), or those for which the function returns `true`.
-   * The function must be synchronous; put values that have to be looked up into the identity that `auth` returns. If it throws, the target
+   * `'fits'`: those that fit the model's context window by an estimate. In a list, `'fits'` must hold in addition to one of the others.
+   *
+   * A function must be synchronous; put values that have to be looked up into the identity that `auth` returns. If it throws, the target
    * is skipped with a warning; a promise counts as false and is logged as an error. Default: all requests.
    *
-   * @example (request) => request.bodyChars < 100_000 && request.identity?.plan === 'free'
+   * @example ['fits', (request) => request.identity?.plan === 'free']
    */
-  when?: Feature | readonly Feature[] | ((request: RequestTraits<I>) => boolean)
+  when?: TargetCondition<I> | readonly TargetCondition<I>[]
+  /**
+   * Facts about the model of this target, for model lists, the Playground and `when: 'fits'`. They precede those of the upstream's
+   * `modelRules` and of the shipped table.
+   */
+  card?: ModelCard
   /**
    * Top-level fields of the upstream's request, in the upstream's format, for requests that do not set them. Objects are completed, not
    * replaced.
@@ -212,6 +238,9 @@ export interface Target<U extends string = string, I extends Identity = Identity
   /** Time limits of calls to this target, in place of the gateway's `limits`. */
   limits?: TargetLimits
 }
+
+/** A condition of a target: see `Target.when`. */
+export type TargetCondition<I extends Identity = Identity> = Feature | 'fits' | ((request: RequestTraits<I>) => boolean)
 
 /** A capability that a request needs, in addition to text. */
 export type Feature = 'tools' | 'images' | 'audio' | 'video' | 'documents' | 'json' | 'reasoning' | 'stream'

@@ -3,10 +3,10 @@ import type { Allowance } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
+import type { ModelDescription, ModelPrice } from '../formats/model-card.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Explanation } from './explanation.ts'
 import type { Identity } from './identity.ts'
-import type { ModelDescription, ModelPrice } from './model-description.ts'
 
 /** Method of a token estimate. */
 export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
@@ -387,7 +387,7 @@ export interface Plugin<I extends Identity = Identity> {
   costOf?(event: FinishEvent<I>): Cost | undefined
   /**
    * Returns the prices of a target for display; undefined: unknown. The first plugin that returns one determines them. Called when models
-   * are described, never during a call. It must be synchronous, as `costOf`.
+   * are described or listed, never during a call to a model. It must be synchronous, as `costOf`.
    */
   priceOf?(target: { readonly upstream: string; readonly model: string }): ModelPrice | undefined
   /**

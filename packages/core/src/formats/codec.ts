@@ -4,6 +4,7 @@ import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Capabilities, ClientCapabilities, IsShown, UsageFields } from './capabilities.ts'
 import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
+import type { ModelDescription } from './model-card.ts'
 import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
 import type { RequestDefaults, ResponsePointers } from './shared/pointers.ts'
@@ -300,12 +301,17 @@ export interface ClientCodec extends ClientWireCodec {
 
   /**
    * Encodes the model list (`GET /v1/models`), and one entry of it. `query` selects a page; `created`: seconds since 1970, for formats whose
-   * clients expect a time.
+   * clients expect a time. Only the models of the page are described.
    *
    * @throws GatewayError `invalid_request` for a page that does not exist
    */
-  encodeModelList(names: readonly string[], query?: URLSearchParams, created?: number): JsonObject
-  encodeModel(name: string, created?: number): JsonObject
+  encodeModelList(
+    names: readonly string[],
+    describe: (name: string) => ModelDescription,
+    query: URLSearchParams,
+    created: number,
+  ): JsonObject
+  encodeModel(model: ModelDescription, created: number): JsonObject
 
   /** Efforts that clients of this format may request; others are approximated. */
   readonly efforts: readonly Effort[]

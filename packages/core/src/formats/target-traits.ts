@@ -1,5 +1,6 @@
 import type { UpstreamFormat } from '../base/names.ts'
 import type { Effort } from './ir.ts'
+import type { ModelCard } from './model-card.ts'
 
 /** Deviations of one upstream from the format it speaks. Each upstream declares them; the codec of the format reads them. */
 export interface Quirks {
@@ -112,8 +113,10 @@ export interface ModelRule {
   readonly source?: string
   /** Formats in which the provider does not serve the model. Default: none. */
   readonly notServedIn?: readonly UpstreamFormat[]
-  /** Maximum number of tokens of a request and its response, for display. Default: unknown. */
+  /** Short for `card.contextWindow`. */
   readonly contextWindow?: number
+  /** Facts for model lists, the Playground and `when: 'fits'`. They precede those of the shipped table. Default: none. */
+  readonly card?: ModelCard
   /** Efforts that the model accepts; `[]`: it does not reason. Default: all. */
   readonly efforts?: readonly Effort[]
   /** Effort that applies when the request names none. Default `medium`. */

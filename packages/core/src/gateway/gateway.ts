@@ -1,8 +1,8 @@
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
-import type { ModelDescription } from '../config/model-description.ts'
 import type { GatewayStatus } from '../config/plugin.ts'
+import type { ModelDescription } from '../formats/model-card.ts'
 import type { Route } from '../operations/route.ts'
 
 /** Options of `gateway.explain`. */

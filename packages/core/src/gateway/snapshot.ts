@@ -13,6 +13,7 @@ import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route } from '../operations/route.ts'
 import { routes } from '../operations/routes.ts'
+import { createCardSource } from '../routing/card-source.ts'
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
 import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
@@ -61,6 +62,7 @@ export function createSnapshot(
   const references = resolveReferences(config.references)
   const shared: GatewayContext = {
     router: createRouter(config),
+    cards: createCardSource(config.modelCards),
     health: createHealth(
       config.breaker,
       config.health,

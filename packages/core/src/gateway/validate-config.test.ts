@@ -1,16 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
+import { type ReportProblem, reportAllProblems } from '../base/problems.ts'
 import type { BreakerConfig, GatewayConfig, RetryConfig } from '../config/config.ts'
 import { defaultLimits, type Limits, resolveLimits } from '../config/limits.ts'
 import * as core from '../index.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
-import {
-  checkBreaker,
-  checkModels,
-  checkPolicy,
-  checkRetry,
-  type ReportProblem,
-  reportAllProblems,
-} from './validate-config.ts'
+import { checkBreaker, checkModels, checkPolicy, checkRetry } from './validate-config.ts'
 
 it('uses the default for an undefined limit', () => {
   const limits = { bodyBytes: undefined, idleMs: 5 } as unknown as Limits
@@ -109,7 +103,7 @@ cycle.self = cycle
 
 const form = "write an upstream's name, a target, a list of them, or a plan"
 const features =
-  'write one of tools, images, audio, video, documents, json, reasoning, stream, or a function (request) => boolean'
+  'write one of tools, images, audio, video, documents, json, reasoning, stream, fits, or a function (request) => boolean'
 
 describe('invalid models', () => {
   it.each([{}, undefined])('are rejected as empty: %j', (models) =>
@@ -147,7 +141,7 @@ describe('invalid models', () => {
     [
       'a plan with a misspelled field',
       { targets: ['a'], strategie: 'order' },
-      "models['m'].strategie is unknown. Known fields: targets, strategy, preferLossless, retry, hedgeMs",
+      "models['m'].strategie is unknown. Known fields: targets, strategy, preferLossless, card, retry, hedgeMs",
     ],
     [
       'an unknown strategy',
@@ -182,7 +176,7 @@ describe('an invalid target', () => {
   it.each<[object, string]>([
     [
       { modell: 'x' },
-      '.modell is unknown. Known fields: upstream, model, onLoss, priority, weight, when, defaults, overrides, limits',
+      '.modell is unknown. Known fields: upstream, model, onLoss, priority, weight, when, card, defaults, overrides, limits',
     ],
     [{ onLoss: 'throw' }, ".onLoss is 'throw': write 'ignore', 'warn' or 'reject'"],
     [{ weight: 0 }, '.weight is 0: write a number greater than 0'],
@@ -197,7 +191,10 @@ describe('an invalid target', () => {
     [{ when: [] }, `.when is '': ${features}`],
     [{ when: null }, `.when is 'null': ${features}`],
     [{ when: 5 }, `.when is '5': ${features}`],
-    [{ limits: { totalMS: 5 } }, '.limits.totalMS is unknown. Known fields: connectMs, firstByteMs, idleMs, totalMs'],
+    [
+      { limits: { totalMS: 5 } },
+      ".limits.totalMS is unknown. Did you mean 'totalMs'? Known fields: connectMs, firstByteMs, idleMs, totalMs",
+    ],
     ...(['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const).map((name): [object, string] => [
       { limits: { [name]: 0 } },
       `.limits.${name} is 0: write a number greater than 0`,

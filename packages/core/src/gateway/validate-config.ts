@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../base/json/json.ts'
+import { known, type ReportProblem, reportAllProblems } from '../base/problems.ts'
 import type { BreakerConfig, GatewayConfig, ModelRoute, RetryConfig, RoutePlan, Target } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { defaultLimits, type Limits } from '../config/limits.ts'
@@ -11,6 +12,7 @@ import { lossPolicies } from '../routing/loss-policy.ts'
 import { matchesModel } from '../routing/model-patterns.ts'
 import { defaultRetry } from '../routing/retry-policy.ts'
 import { routeTargets } from '../routing/router.ts'
+import { checkCard, checkModelCards } from '../upstreams/model-cards/check-card.ts'
 
 /** The formats that have an endpoint for counting tokens. */
 const countedFormats: ReadonlySet<string> = new Set(
@@ -27,6 +29,7 @@ export function checkConfig(config: GatewayConfig): void {
       if (!isEmpty) checkModels(config, report)
     },
     (report) => checkListedModels(config, report),
+    (report) => checkModelCards(config.modelCards, report),
     (report) => checkRetry(config.retry, 'retry', report),
     (report) => checkBreaker(config.breaker, report),
     (report) => checkPolicy(config.onLoss, 'onLoss', report),
@@ -112,46 +115,9 @@ function checkLimits(limits: Limits = {}, report: ReportProblem): void {
   }
 }
 
-/** Reports one problem of a configuration, with what to write instead. */
-export type ReportProblem = (message: string) => void
-
-/** A configuration with one or more problems. The command reads `problems` to print each on a line of its own. */
-class ConfigurationError extends TypeError {
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    const [only = ''] = problems
-    super(
-      problems.length === 1
-        ? only
-        : `The configuration has ${problems.length} problems:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
-    )
-    this.problems = problems
-  }
-}
-
-/**
- * Runs all checks of a configuration, and throws one TypeError with every problem that they report or throw.
- *
- * A check that throws a TypeError ends there; the others still run.
- */
-export function reportAllProblems(...checks: readonly ((report: ReportProblem) => void)[]): void {
-  const problems: string[] = []
-  const report: ReportProblem = (message) => problems.push(message)
-  for (const check of checks) {
-    try {
-      check(report)
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error
-      report(error.message)
-    }
-  }
-  if (problems.length > 0) throw new ConfigurationError(problems)
-}
-
 const strategies = ['order', 'weighted', 'fastest', 'sticky'] as const
-const features = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream'] as const
-const planFields = ['targets', 'strategy', 'preferLossless', 'retry', 'hedgeMs'] as const
+const conditions = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream', 'fits'] as const
+const planFields = ['targets', 'strategy', 'preferLossless', 'card', 'retry', 'hedgeMs'] as const
 const targetFields = [
   'upstream',
   'model',
@@ -159,6 +125,7 @@ const targetFields = [
   'priority',
   'weight',
   'when',
+  'card',
   'defaults',
   'overrides',
   'limits',
@@ -215,6 +182,7 @@ function checkPlan(route: ModelRoute, targets: readonly Target[], where: string,
   positive(plan.hedgeMs, `${where}.hedgeMs`, report, Number.MAX_VALUE)
   if (plan.hedgeMs !== undefined && targets.length < 2) report(`${where}.hedgeMs requires at least two targets`)
   checkRetry(plan.retry, `${where}.retry`, report)
+  checkCard(plan.card, `${where}.card`, report)
 }
 
 function checkTarget(
@@ -239,12 +207,12 @@ function checkTarget(
   positive(weight, `${where}.weight`, report, Number.MAX_VALUE)
   if (priority !== undefined && !Number.isFinite(priority))
     report(`${where}.priority is ${String(priority)}: write a number; targets with the lowest number are tried first`)
-  if (when !== undefined && typeof when !== 'function')
-    for (const feature of Array.isArray(when) && when.length > 0 ? when : [when])
-      if (!features.includes(feature))
-        report(
-          `${where}.when is '${String(feature)}': write one of ${features.join(', ')}, or a function (request) => boolean`,
-        )
+  for (const condition of Array.isArray(when) && when.length > 0 ? when : [when])
+    if (condition !== undefined && typeof condition !== 'function' && !conditions.includes(condition))
+      report(
+        `${where}.when is '${String(condition)}': write one of ${conditions.join(', ')}, or a function (request) => boolean`,
+      )
+  checkCard(target.card, `${where}.card`, report)
   for (const field of ['defaults', 'overrides'] as const) {
     const wish = target[field]
     if (wish !== undefined && (typeof wish !== 'object' || wish === null || Array.isArray(wish)))
@@ -309,12 +277,6 @@ export function checkBreaker(breaker: BreakerConfig | false | undefined, report:
 export function checkPolicy(value: unknown, where: string, report: ReportProblem): void {
   if (value !== undefined && !lossPolicies.includes(value as OnLoss))
     report(`${where} is '${String(value)}': write 'ignore', 'warn' or 'reject'`)
-}
-
-/** A misspelled setting would silently be none. */
-function known(given: object, names: readonly string[], where: string, report: ReportProblem): void {
-  for (const name of Object.keys(given))
-    if (!names.includes(name)) report(`${where}.${name} is unknown. Known fields: ${names.join(', ')}`)
 }
 
 function positive(value: unknown, where: string, report: ReportProblem, most = Number.POSITIVE_INFINITY): void {

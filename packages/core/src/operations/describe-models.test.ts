@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest'
-import type { Logger } from '../config/config.ts'
+import { describe, expect, it } from 'vitest'
+import type { Logger, ModelCardsConfig, Target } from '../config/config.ts'
 import type { Plugin, PluginHost } from '../config/plugin.ts'
+import type { ModelCard } from '../formats/model-card.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { openai } from '../upstreams/openai.ts'
@@ -20,7 +21,7 @@ function make(plugins: readonly Plugin[] = [], logger: Logger | false = false): 
       smart: { targets: [{ upstream: 'openai', model: 'gpt-5.4' }] },
       either: [
         { upstream: 'openai', model: 'gpt-5.4' },
-        { upstream: 'anthropic', model: 'claude-opus-5' },
+        { upstream: 'anthropic', model: 'claude-unheard-of' },
       ],
       vectors: { upstream: 'voyage', model: 'voyage-3.5' },
       'own-name': 'openai',
@@ -60,6 +61,142 @@ it('reports the efforts and the context window if all targets are known', async 
   expect(either).not.toHaveProperty('efforts')
 })
 
+const facts = (contextWindow: number, more: ModelCard = {}): ModelCard => ({ contextWindow, ...more })
+
+describe('the facts of several targets', () => {
+  const describeOne = async (...targets: readonly Partial<Target<'up'>>[]) => {
+    const gateway = createGateway({
+      auth: 'none',
+      upstreams: { up: openai({ apiKey: 'k' }) },
+      models: { m: { targets: targets.map((target) => ({ upstream: 'up' as const, model: 'unknown', ...target })) } },
+      logger: false,
+    })
+    const [described] = await gateway.describeModels(['m'])
+    return described
+  }
+
+  it('are those that hold for all of them', async () =>
+    expect(
+      await describeOne(
+        {
+          card: {
+            contextWindow: 300,
+            maxOutput: 30,
+            modalities: { input: ['text', 'image', 'audio'], output: ['text'] },
+            capabilities: { tools: true, caching: true, efforts: ['none', 'low'] },
+          },
+        },
+        {
+          card: {
+            contextWindow: 200,
+            maxInput: 150,
+            maxOutput: 40,
+            modalities: { input: ['text', 'image'], output: ['text'] },
+            capabilities: { tools: true, caching: false, structuredOutputs: true, efforts: ['high'] },
+          },
+        },
+      ),
+    ).toMatchObject({
+      contextWindow: 200,
+      maxInput: 150,
+      maxOutput: 30,
+      modalities: { input: ['text', 'image'], output: ['text'] },
+      capabilities: { tools: true, caching: false, reasoning: true },
+      efforts: ['none', 'low', 'high'],
+    }))
+
+  it('are unknown if one target is unknown, except for features that another one lacks', async () => {
+    const described = await describeOne(
+      { card: facts(300, { maxOutput: 30, modalities: { input: ['text'] }, capabilities: { tools: false } }) },
+      {},
+    )
+    expect(described).toEqual({ id: 'm', operations: expect.any(Array), capabilities: { tools: false } })
+  })
+
+  it.each<[string, readonly Partial<Target<'up'>>[], number | undefined]>([
+    ['is the smallest', [{ card: facts(300) }, { card: facts(200) }], 200],
+    [
+      'is not limited by a target that accepts only what fits',
+      [{ card: facts(100), when: 'fits' }, { card: facts(300) }],
+      300,
+    ],
+    [
+      'is the largest if all targets accept only what fits',
+      [
+        { card: facts(100), when: 'fits' },
+        { card: facts(300), when: ['fits', 'tools'] },
+      ],
+      300,
+    ],
+    ['is unknown if a target that accepts everything is unknown', [{ card: facts(100), when: 'fits' }, {}], undefined],
+  ])('have a context window that %s', async (_, targets, contextWindow) =>
+    expect((await describeOne(...targets))?.contextWindow).toBe(contextWindow),
+  )
+})
+
+it("takes the facts of a plan's card in place of those of its targets", async () => {
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { openai: openai({ apiKey: 'k' }) },
+    models: {
+      m: {
+        targets: [{ upstream: 'openai', model: 'gpt-5' }],
+        card: { name: 'House model', contextWindow: 1000, prices: { input: 1 } },
+      },
+    },
+    logger: false,
+  })
+  expect(await gateway.describeModels(['m'])).toMatchObject([
+    { name: 'House model', contextWindow: 1000, maxOutput: 128_000, prices: [{ currency: 'USD', input: 1 }] },
+  ])
+})
+
+it.each<[string, ModelCardsConfig | undefined, object | undefined]>([
+  ['the shipped table', undefined, { contextWindow: 400_000 }],
+  ['no table', { table: false }, undefined],
+  [
+    'a table of the configuration',
+    { table: { checked: '', cards: [{ model: 'gpt-5', contextWindow: 7 }] } },
+    { contextWindow: 7 },
+  ],
+])('takes facts from %s', async (_, modelCards, expected) => {
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { openai: openai({ apiKey: 'k' }) },
+    models: { '*': 'openai' },
+    ...(modelCards === undefined ? {} : { modelCards }),
+    logger: false,
+  })
+  const [described] = await gateway.describeModels(['gpt-5'])
+  expect(described?.contextWindow).toBe((expected as { contextWindow?: number } | undefined)?.contextWindow)
+})
+
+it.each<[string, ModelCardsConfig, boolean, readonly object[] | undefined]>([
+  ['prices of the table are hidden', {}, false, undefined],
+  [
+    'prices of the table are shown if enabled',
+    { prices: true },
+    false,
+    [{ currency: 'USD', input: 1.25, cachedInput: 0.125, output: 10 }],
+  ],
+  ['prices of a plugin precede those of the table', { prices: true }, true, [{ currency: 'EUR', input: 9 }]],
+  ['prices of a plugin are shown', {}, true, [{ currency: 'EUR', input: 9 }]],
+])('%s', async (_, modelCards, hasPlugin, expected) => {
+  const plugins: readonly Plugin[] = hasPlugin
+    ? [{ name: 'prices', priceOf: () => ({ currency: 'EUR', input: 9 }) }]
+    : []
+  const gateway = createGateway({
+    auth: 'none',
+    upstreams: { openai: openai({ apiKey: 'k' }) },
+    models: { '*': 'openai' },
+    modelCards,
+    plugins,
+    logger: false,
+  })
+  const [described] = await gateway.describeModels(['gpt-5'])
+  expect(described?.prices).toEqual(expected)
+})
+
 it('asks the plugins for prices by upstream and model, and lists equal prices once', async () => {
   const asked: unknown[] = []
   const priceOf: Plugin['priceOf'] = (target) => {
@@ -69,7 +206,7 @@ it('asks the plugins for prices by upstream and model, and lists equal prices on
   const [either] = await make([{ name: 'prices', priceOf }]).describeModels(['either'])
   expect(asked).toEqual([
     { upstream: 'openai', model: 'gpt-5.4' },
-    { upstream: 'anthropic', model: 'claude-opus-5' },
+    { upstream: 'anthropic', model: 'claude-unheard-of' },
   ])
   expect(either?.prices).toEqual([
     { currency: 'USD', input: 1.25, output: 10 },

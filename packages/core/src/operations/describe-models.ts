@@ -2,31 +2,45 @@ import { isThenable } from '../base/async.ts'
 import { observedValue } from '../base/callbacks.ts'
 import type { Operation, OperationName, UpstreamFormat } from '../base/names.ts'
 import type { GatewayContext } from '../calls/call.ts'
-import type { ModelDescription, ModelPrice } from '../config/model-description.ts'
-import type { Effort } from '../formats/ir.ts'
-import { findModelRule } from '../formats/shared/model-rules.ts'
+import type { ModelCard, ModelDescription, ModelPrice } from '../formats/model-card.ts'
+import { commonCard } from '../routing/common-card.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
+import type { TargetCards } from '../routing/target-cards.ts'
 
-type Context = Pick<GatewayContext, 'router' | 'plugins' | 'logger'>
+type Context = Pick<GatewayContext, 'router' | 'plugins' | 'logger' | 'cards'>
 
 /** Describes models by the facts of their targets. Names without a route are left out. Calls no upstream. */
-export const describeModels = (shared: Context, names: readonly string[]): readonly ModelDescription[] =>
-  names.filter((name) => shared.router.has(name, null)).map((name) => describeModel(shared, name))
+export async function describeModels(shared: Context, names: readonly string[]): Promise<readonly ModelDescription[]> {
+  const describe = await modelDescriber(shared, true)
+  return names.filter((name) => shared.router.has(name, null)).map(describe)
+}
 
-function describeModel(shared: Context, id: string): ModelDescription {
-  const { targets } = shared.router.plan(id, null)
+/**
+ * Returns a function that describes one model with a route.
+ *
+ * @param showsPluginPrices false: prices of plugins are shown only if the configuration permits it
+ */
+export async function modelDescriber(
+  shared: Context,
+  showsPluginPrices: boolean,
+): Promise<(name: string) => ModelDescription> {
+  const cards = await shared.cards.load()
+  return (name) => describeModel(shared, cards, name, showsPluginPrices || shared.cards.showsPrices)
+}
+
+function describeModel(shared: Context, cards: TargetCards, id: string, showsPluginPrices: boolean): ModelDescription {
+  const plan = shared.router.plan(id, null)
+  const { targets } = plan
   const operations = new Set(targets.flatMap(operationsOf))
-  const rules = targets.map(({ upstream, model }) => findModelRule(upstream.modelRules, model))
-  const efforts = rules.flatMap((rule) => rule?.efforts ?? [])
-  const windows = rules.flatMap((rule) => rule?.contextWindow ?? [])
-  const prices = pricesOf(shared, targets)
+  const { prices: configured, capabilities = {}, ...facts } = commonCard(plan, cards)
+  const { efforts, ...features } = capabilities
+  const prices = configured === undefined ? pricesOf(shared, cards, targets, showsPluginPrices) : [toPrice(configured)]
   return {
     id,
     operations: [...operations],
-    // A target without a rule may accept any effort.
-    ...(rules.every((rule) => rule?.efforts !== undefined) ? { efforts: [...new Set<Effort>(efforts)] } : {}),
-    // The window of a target without one may be smaller.
-    ...(windows.length === targets.length ? { contextWindow: Math.min(...windows) } : {}),
+    ...(efforts === undefined ? {} : { efforts }),
+    ...facts,
+    ...(Object.keys(features).length === 0 ? {} : { capabilities: features }),
     ...(prices.length === 0 ? {} : { prices }),
   }
 }
@@ -64,22 +78,42 @@ function operationsOf({ upstream, model }: ResolvedTarget): readonly Operation[]
   return chatNames.test(name) ? ['generate'] : ['generate', ...offered]
 }
 
-/** Returns the different prices of the targets, as the first plugin that knows each one reports it. */
-function pricesOf({ plugins, logger }: Context, targets: readonly ResolvedTarget[]): readonly ModelPrice[] {
+/** Returns the different prices of the targets: configured ones, else those of the first plugin that knows them, else those of the table. */
+function pricesOf(
+  shared: Context,
+  cards: TargetCards,
+  targets: readonly ResolvedTarget[],
+  showsPluginPrices: boolean,
+): readonly ModelPrice[] {
   const prices = new Map<string, ModelPrice>()
-  for (const { upstreamName, model } of targets)
-    for (const plugin of plugins) {
-      if (plugin.priceOf === undefined) continue
-      const target = { upstream: upstreamName, model }
-      const price = observedValue(logger, 'priceOf', () => checkedPrice(plugin.priceOf?.(target)), plugin)
-      if (price === undefined) continue
-      prices.set(JSON.stringify(price), price)
-      break
-    }
+  for (const target of targets) {
+    const configured = cards.cardOf(target).prices
+    const known = configured ?? (shared.cards.showsPrices ? cards.tablePricesOf(target) : undefined)
+    const price =
+      configured === undefined && showsPluginPrices
+        ? (pluginPriceOf(shared, target) ?? (known && toPrice(known)))
+        : known && toPrice(known)
+    if (price !== undefined) prices.set(JSON.stringify(price), price)
+  }
   return [...prices.values()]
 }
 
-const amounts = ['input', 'output', 'cachedInput', 'image', 'minute', 'characters', 'request'] as const
+const toPrice = ({ currency = 'USD', ...amounts }: NonNullable<ModelCard['prices']>): ModelPrice => ({
+  currency,
+  ...amounts,
+})
+
+function pluginPriceOf({ plugins, logger }: Context, target: ResolvedTarget): ModelPrice | undefined {
+  const { upstreamName: upstream, model } = target
+  for (const plugin of plugins) {
+    if (plugin.priceOf === undefined) continue
+    const price = observedValue(logger, 'priceOf', () => checkedPrice(plugin.priceOf?.({ upstream, model })), plugin)
+    if (price !== undefined) return price
+  }
+  return undefined
+}
+
+const amounts = ['input', 'output', 'cachedInput', 'cacheWrite', 'image', 'minute', 'characters', 'request'] as const
 
 /** Copies the known fields of a price. Throws a TypeError for anything else. */
 function checkedPrice(price: unknown): ModelPrice | undefined {

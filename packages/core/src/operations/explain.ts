@@ -58,6 +58,7 @@ export async function explain(
   record.identity = identity
   record.model = String(model)
   record.stream = stream === true
+  record.tokenCounting = { output: codec.outputBound }
   const request = await snapshot.resolveReferences(route, received, identity)
   const { limits, references } = shared
   const client = codec.clientQuirks?.((name) => inbound.header(name))
@@ -65,7 +66,8 @@ export async function explain(
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
   const requestedPolicy = parseLossPolicy(inbound.header(lossPolicyHeader))
   const plan = planFor(call)
-  const selection = selectTargets(call, plan, await loadFullCodec(codec))
+  const cards = plan.fits ? await shared.cards.load() : undefined
+  const selection = selectTargets(call, plan, await loadFullCodec(codec), cards)
   const { latencies } = shared.health
   const explained: ExplainedTarget[] = []
   // Nothing is called, so no target is due to be measured again.
@@ -87,7 +89,7 @@ export async function explain(
       model: target.model,
       onLoss: target.onLoss ?? shared.onLoss,
       losses: [],
-      refused: shown(notMeant().info),
+      refused: shown((selection.tooSmall?.get(target) ?? notMeant()).info),
     }))
   return { format: codec.format, model: record.model, stream: record.stream, plan: [...explained, ...others] }
 }

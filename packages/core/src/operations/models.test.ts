@@ -32,8 +32,12 @@ describe('the model list', () => {
       display_name: 'model-00',
       created_at: '1970-01-01T00:00:00Z',
       capabilities: null,
+      deprecated_at: null,
+      lifecycle: 'active',
+      line: null,
       max_input_tokens: null,
       max_tokens: null,
+      retires_at: null,
     })
   })
 
@@ -109,6 +113,180 @@ it('returns only models that the caller may use', async () => {
   const list = await response.json()
   expect(ids(list)).toEqual(names.slice(10, 15))
   expect(list.has_more).toBe(true)
+})
+
+describe('the facts of a model', () => {
+  const card = {
+    name: 'House model',
+    contextWindow: 200_000,
+    maxInput: 180_000,
+    maxOutput: 20_000,
+    modalities: { input: ['text', 'image', 'document'], output: ['text'] },
+    capabilities: { tools: true, structuredOutputs: true, efforts: ['none', 'low', 'high'] },
+    prices: { input: 2.5, output: 10, cachedInput: 0.1, cacheWrite: 3.125, request: 0.01 },
+  }
+  const known = {
+    models: { house: { upstream: 'a', model: 'secret-name', card }, bare: { upstream: 'a', model: 'x' } },
+  }
+  const entry = async (headers: Record<string, string>, config: object = known) =>
+    (await get('/v1/models/house', headers, config)).json()
+
+  it('are listed for OpenAI clients in the fields of OpenRouter and others', async () =>
+    expect(await entry({})).toEqual({
+      id: 'house',
+      object: 'model',
+      created: expect.any(Number),
+      owned_by: 'modelgate',
+      name: 'House model',
+      context_length: 200_000,
+      context_window: 200_000,
+      max_input_tokens: 180_000,
+      max_output_tokens: 20_000,
+      top_provider: { context_length: 200_000, max_completion_tokens: 20_000 },
+      architecture: {
+        modality: 'text+image+file->text',
+        input_modalities: ['text', 'image', 'file'],
+        output_modalities: ['text'],
+      },
+      supported_parameters: [
+        'max_tokens',
+        'tools',
+        'tool_choice',
+        'response_format',
+        'structured_outputs',
+        'reasoning',
+        'include_reasoning',
+        'reasoning_effort',
+      ],
+      supported_reasoning_efforts: ['none', 'low', 'high'],
+      pricing: {
+        prompt: '0.0000025',
+        completion: '0.00001',
+        input_cache_read: '0.0000001',
+        input_cache_write: '0.000003125',
+        request: '0.01',
+      },
+    }))
+
+  it('are listed for Anthropic clients with capabilities', async () => {
+    const listed = await entry(version)
+    expect(listed).toMatchObject({ display_name: 'House model', max_input_tokens: 180_000, max_tokens: 20_000 })
+    const supported = (value: boolean) => ({ supported: value })
+    expect(listed.capabilities).toMatchObject({
+      batch: supported(false),
+      image_input: supported(true),
+      pdf_input: supported(true),
+      structured_outputs: supported(true),
+      effort: {
+        supported: true,
+        low: supported(true),
+        medium: supported(false),
+        high: supported(true),
+        xhigh: supported(false),
+        max: supported(false),
+      },
+      thinking: {
+        supported: true,
+        types: {
+          adaptive: supported(true),
+          between_tools: supported(false),
+          disabled: supported(true),
+          enabled: supported(true),
+        },
+      },
+    })
+  })
+
+  it.each<[string, object, object]>([
+    [
+      'a model that always thinks with an effort',
+      { efforts: ['low'], reasoningBudget: false },
+      { adaptive: true, disabled: false, enabled: false },
+    ],
+    [
+      'a model with a budget',
+      { reasoning: true, reasoningBudget: true },
+      { adaptive: false, disabled: true, enabled: true },
+    ],
+    ['a model that does not think', { reasoning: false }, { adaptive: false, disabled: true, enabled: false }],
+  ])('list the thinking types of %s for Anthropic clients', async (_, capabilities, types) => {
+    const house = {
+      upstream: 'm',
+      model: 'x',
+      card: { ...card, capabilities: { structuredOutputs: true, ...capabilities } },
+    }
+    const { thinking } = (await entry(version, { models: { house } })).capabilities
+    const listed = Object.entries(thinking.types as Record<string, { supported: boolean }>)
+    expect(Object.fromEntries(listed.map(([name, { supported }]) => [name, supported]))).toEqual({
+      ...types,
+      between_tools: false,
+    })
+  })
+
+  it('are listed for Google’s clients', async () =>
+    expect(await entry(google)).toMatchObject({
+      displayName: 'House model',
+      inputTokenLimit: 180_000,
+      outputTokenLimit: 20_000,
+      thinking: true,
+    }))
+
+  it('are absent or null if they are unknown', async () => {
+    const path = '/v1/models/bare'
+    expect(Object.keys(await (await get(path, {}, known)).json())).toEqual(['id', 'object', 'created', 'owned_by'])
+    expect(await (await get(path, version, known)).json()).toMatchObject({ capabilities: null, max_tokens: null })
+    const listed = await (await get(path, google, known)).json()
+    for (const field of ['inputTokenLimit', 'outputTokenLimit', 'thinking']) expect(listed).not.toHaveProperty(field)
+  })
+
+  it.each([
+    ['{}', {}],
+    ['the version header', version],
+    ['Google’s header', google],
+  ])('name no upstream and no model of it with %s', async (_, headers) =>
+    expect(JSON.stringify(await entry(headers as Record<string, string>))).not.toContain('secret-name'),
+  )
+
+  const priceless = { house: { upstream: 'a', model: 'gpt-5' } }
+  const plugin = { name: 'prices', priceOf: () => ({ currency: 'USD', input: 1, output: 2 }) }
+  it.each<[string, object, object | undefined]>([
+    ['the table', { models: priceless }, undefined],
+    ['a plugin', { models: priceless, plugins: [plugin] }, undefined],
+    [
+      'the table, if enabled',
+      { models: priceless, modelCards: { prices: true } },
+      { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' },
+    ],
+    [
+      'a plugin, if enabled',
+      { models: priceless, plugins: [plugin], modelCards: { prices: true } },
+      { prompt: '0.000001', completion: '0.000002' },
+    ],
+    [
+      'a card in another currency',
+      { models: { house: { upstream: 'a', card: { prices: { currency: 'EUR', input: 1, output: 2 } } } } },
+      undefined,
+    ],
+    [
+      'targets, the highest of each kind',
+      {
+        models: {
+          house: [
+            { upstream: 'a', model: 'x', card: { prices: { input: 1, output: 9, cachedInput: 0.5 } } },
+            { upstream: 'b', model: 'x', card: { prices: { input: 3, output: 2 } } },
+          ],
+        },
+      },
+      { prompt: '0.000003', completion: '0.000009' },
+    ],
+  ])('have the prices of %s', async (_, config, pricing) => expect((await entry({}, config)).pricing).toEqual(pricing))
+
+  it('describe only models of the page', async () => {
+    let asked = 0
+    const counting = { name: 'prices', priceOf: () => void asked++ }
+    await get('/v1/models?limit=3', version, { ...many, plugins: [counting], modelCards: { prices: true } })
+    expect(asked).toBe(3)
+  })
 })
 
 describe('one model', () => {

@@ -1,8 +1,7 @@
 import { GatewayError } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/json.ts'
 import { jsonReply } from '../calls/reply.ts'
-import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
+import { modelDescriber } from './describe-models.ts'
 import type { Handler } from './route.ts'
 
 let firstListedAt: number | undefined
@@ -16,19 +15,24 @@ function firstListed(): number {
   return firstListedAt
 }
 
-export const handleListModels: Handler = async ({ codec, shared, record, inbound }) =>
-  jsonReply(record, listModels(await loadFullCodec(codec), shared.router.list(record.identity), inbound.query))
+/** Returns the models that a caller may use, in the client's format. The query may request a page. */
+export const handleListModels: Handler = async ({ codec, shared, record, inbound }) => {
+  const { encodeModelList } = await loadFullCodec(codec)
+  const describe = await modelDescriber(shared, false)
+  const names = shared.router.list(record.identity)
+  return jsonReply(record, encodeModelList(names, describe, new URLSearchParams(inbound.query), firstListed()))
+}
 
-export const handleGetModel: Handler = async ({ codec, shared, record, params: { model = '' } }) =>
-  jsonReply(record, getModel(await loadFullCodec(codec), model, shared.router.has(model, record.identity)))
+/** Returns one model. Rejects with a 404 for an unknown one. */
+export const handleGetModel: Handler = async ({ codec, shared, record, params: { model = '' } }) => {
+  checkKnown(model, shared.router.has(model, record.identity))
+  const { encodeModel } = await loadFullCodec(codec)
+  const describe = await modelDescriber(shared, false)
+  return jsonReply(record, encodeModel(describe(model), firstListed()))
+}
 
-/** Returns the models that a caller may use, in the client's format. `query` may request a page. */
-const listModels = (codec: ClientCodec, names: readonly string[], query: string): JsonObject =>
-  codec.encodeModelList(names, new URLSearchParams(query), firstListed())
-
-/** Returns one model. Throws a 404 for an unknown one. */
-function getModel(codec: ClientCodec, name: string, known: boolean): JsonObject {
-  if (!known)
+function checkKnown(name: string, isKnown: boolean): void {
+  if (!isKnown)
     throw new GatewayError(
       'model_not_found',
       `The model '${name.slice(0, 100)}' does not exist or you do not have access to it.`,
@@ -36,5 +40,4 @@ function getModel(codec: ClientCodec, name: string, known: boolean): JsonObject 
         param: 'model',
       },
     )
-  return codec.encodeModel(name, firstListed())
 }

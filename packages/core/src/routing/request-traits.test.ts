@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/json.ts'
-import type { Feature, RequestTraits, Target } from '../config/config.ts'
+import type { Feature, RequestTraits } from '../config/config.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import type { Codec } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { messagesCodec } from '../formats/messages/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
 import { createRequestTraits, matchesWhen } from './request-traits.ts'
+import type { ResolvedTarget } from './router.ts'
 
 describe('a body that is only partly validated', () => {
   it.each([
@@ -220,14 +221,15 @@ it('the traits decode the request once, when a feature is first requested', () =
 describe('the condition of a target', () => {
   const traitsOfImage = (): RequestTraits => traits(chatCodec, chat({ type: 'image_url', image_url: { url: png } }))
   const silent = { warn() {}, error() {} }
-  it.each<[Target['when'], boolean]>([
+  it.each<[ResolvedTarget['when'], boolean]>([
     [undefined, true],
-    ['images', true],
-    ['tools', false],
+    [['images'], true],
+    [['tools'], false],
     [['tools', 'images'], true],
     [['tools', 'audio'], false],
-    [({ identity }) => identity?.id === 'someone', true],
-    [({ bodyChars }) => bodyChars > 10_000, false],
+    [[({ identity }) => identity?.id === 'someone'], true],
+    [[({ bodyChars }) => bodyChars > 10_000], false],
+    [['tools', ({ bodyChars }) => bodyChars < 10_000], true],
   ])('%o matches the request: %s', (when, meant) =>
     expect(matchesWhen({ upstreamName: 'a', when }, traitsOfImage, silent)).toBe(meant),
   )
@@ -250,7 +252,7 @@ describe('the condition of a target', () => {
     const throwing = (): boolean => {
       throw failure
     }
-    expect(matchesWhen({ upstreamName: 'a', when: throwing }, traitsOfImage, logger)).toBe(false)
+    expect(matchesWhen({ upstreamName: 'a', when: [throwing] }, traitsOfImage, logger)).toBe(false)
     expect(logged).toEqual([failure])
   })
 })

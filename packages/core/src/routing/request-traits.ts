@@ -8,7 +8,7 @@ import type { ModelRequest, Part } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound } from '../http/inbound.ts'
-import type { ResolvedTarget } from './router.ts'
+import type { Condition, ResolvedTarget } from './router.ts'
 
 /** The parts of a call by which its target is chosen. */
 export interface RoutingInput {
@@ -76,23 +76,25 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
 }
 
 /**
- * Returns whether a target accepts a request by its `when`. A function accepts a request only by returning `true`: if it throws or returns a
- * promise, the target is skipped.
+ * Returns whether a target accepts a request by its `when`, except for `'fits'`. A function accepts a request only by returning `true`: if
+ * it throws or returns a promise, the target is skipped.
  */
 export function matchesWhen(
   { when, upstreamName }: Pick<ResolvedTarget, 'when' | 'upstreamName'>,
   traits: () => RequestTraits,
   logger: Logger,
 ): boolean {
-  if (when === undefined) return true
-  if (typeof when === 'function')
-    try {
-      const result: unknown = when(traits())
-      if (typeof result === 'boolean') return result
-      return decideNow(result, logger, `\`when\` of a target at upstream '${upstreamName}'`)
-    } catch (error) {
-      logger.warn(`modelgate: \`when\` of a target at upstream '${upstreamName}' failed; the target is skipped`, error)
-      return false
-    }
-  return (typeof when === 'string' ? [when] : when).some((feature) => traits().uses(feature))
+  return when === undefined || when.some((condition) => meets(condition, traits, upstreamName, logger))
+}
+
+function meets(condition: Condition, traits: () => RequestTraits, upstreamName: string, logger: Logger): boolean {
+  if (typeof condition !== 'function') return traits().uses(condition)
+  try {
+    const result: unknown = condition(traits())
+    if (typeof result === 'boolean') return result
+    return decideNow(result, logger, `\`when\` of a target at upstream '${upstreamName}'`)
+  } catch (error) {
+    logger.warn(`modelgate: \`when\` of a target at upstream '${upstreamName}' failed; the target is skipped`, error)
+    return false
+  }
 }

@@ -1,8 +1,9 @@
 import { GatewayError } from '../base/errors.ts'
 import { foldName, hintOf, type JsonObject, type Member } from '../base/json/json.ts'
-import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target } from '../config/config.ts'
+import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target, TargetCondition } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { TargetLimits } from '../config/limits.ts'
+import type { ModelCard } from '../formats/model-card.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,
@@ -28,11 +29,18 @@ export interface ResolvedTarget {
   readonly onLoss?: OnLoss | undefined
   readonly priority: number
   readonly weight: number
-  readonly when?: Target['when'] | undefined
+  /** Conditions of which a request must meet one. Undefined: none. `'fits'` is not among them. */
+  readonly when?: readonly Condition[] | undefined
+  /** The target accepts only requests that fit its context window. */
+  readonly fits?: boolean | undefined
+  readonly card?: ModelCard | undefined
   readonly defaults?: JsonObject | undefined
   readonly overrides?: JsonObject | undefined
   readonly limits?: TargetLimits | undefined
 }
+
+/** A condition that depends on the request alone. */
+export type Condition = Exclude<TargetCondition, 'fits'>
 
 /** A model's targets and the settings for the choice among them. */
 export interface Plan {
@@ -42,8 +50,12 @@ export interface Plan {
   readonly preferLossless: boolean
   readonly retry: Required<RetryConfig>
   readonly hedgeMs: number | undefined
-  /** Some targets have a `when` condition. */
+  /** Some targets have a `when` condition other than `'fits'`. */
   readonly conditional: boolean
+  /** Some targets accept only requests that fit their context window. */
+  readonly fits: boolean
+  /** Facts about the model for clients. */
+  readonly card: ModelCard | undefined
 }
 
 /** Maps model names to plans. */
@@ -85,7 +97,8 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
 
   const resolve = (target: Target, requested: string, stars: readonly string[]): ResolvedTarget => {
     const model = target.model === undefined ? requested : fillStars(target.model, stars)
-    const { upstream, priority = 0, weight = 1, when, defaults, overrides, limits, onLoss } = target
+    const { upstream, priority = 0, weight = 1, card, defaults, overrides, limits, onLoss } = target
+    const { when, fits } = conditionsOf(target)
     return {
       id: `${upstream}/${model}`,
       upstreamName: upstream,
@@ -95,6 +108,8 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       priority,
       weight,
       when,
+      fits,
+      card,
       defaults,
       overrides,
       limits,
@@ -156,9 +171,20 @@ function routeOf(given: ModelRoute, retry: GatewayConfig['retry']): Route {
     preferLossless: plan?.preferLossless ?? true,
     retry: resolveRetry(retry, plan?.retry),
     hedgeMs: plan?.hedgeMs,
-    conditional: targets.some(({ when }) => when !== undefined),
+    conditional: targets.some((target) => conditionsOf(target).when !== undefined),
+    fits: targets.some((target) => conditionsOf(target).fits),
+    card: plan?.card,
   }
 }
+
+/** Separates `'fits'`, which depends on the target, from the other conditions. */
+function conditionsOf({ when }: Target): { readonly when: readonly Condition[] | undefined; readonly fits: boolean } {
+  const all: readonly TargetCondition[] = when === undefined ? [] : isConditionList(when) ? when : [when]
+  const others = all.filter((condition) => condition !== 'fits')
+  return { when: others.length === 0 ? undefined : others, fits: others.length < all.length }
+}
+
+const isConditionList = (when: NonNullable<Target['when']>): when is readonly TargetCondition[] => Array.isArray(when)
 
 function mayUse(identity: Identity | null, model: string): boolean {
   const allowed = identity?.models

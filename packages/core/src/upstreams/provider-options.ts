@@ -1,5 +1,6 @@
 import type { ModelRule } from '../formats/target-traits.ts'
 import { isValidHeader } from '../http/inbound.ts'
+import { checkCard } from './model-cards/check-card.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
@@ -157,9 +158,12 @@ export function combineModelRules(
 function modelRuleProblems(given: unknown): string[] {
   if (given === undefined) return []
   if (!Array.isArray(given)) return ["modelRules is not a list: write [{ model: 'my-deployment', like: 'gpt-5.4' }]"]
-  return given.flatMap((rule: Partial<ModelRule> | null | undefined, index) =>
-    typeof rule?.model === 'string' && rule.model !== ''
-      ? []
-      : [`modelRules[${index}] has no model: set the model to the start of the model name`],
-  )
+  const problems: string[] = []
+  for (const [index, rule] of (given as readonly (Partial<ModelRule> | null | undefined)[]).entries()) {
+    const where = `modelRules[${index}]`
+    if (typeof rule?.model !== 'string' || rule.model === '')
+      problems.push(`${where} has no model: set the model to the start of the model name`)
+    else checkCard(rule.card, `${where}.card`, (problem) => problems.push(problem))
+  }
+  return problems
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import type { Json } from '../../base/json/json.ts'
+import type { ModelDescription } from '../model-card.ts'
 import { geminiCodec } from './codec.ts'
 import { isResponse } from './error.ts'
 
@@ -176,7 +177,8 @@ describe('an error response to a client', () => {
 })
 
 test('lists models under their resource names', () => {
-  expect(geminiCodec.encodeModelList(['a', 'b/c'])).toMatchObject({
+  const describe = (id: string): ModelDescription => ({ id, operations: ['generate'] })
+  expect(geminiCodec.encodeModelList(['a', 'b/c'], describe, new URLSearchParams(), 0)).toMatchObject({
     models: [
       {
         name: 'models/a',
@@ -186,7 +188,7 @@ test('lists models under their resource names', () => {
       { name: 'models/b/c' },
     ],
   })
-  expect(geminiCodec.encodeModel('a')).toMatchObject({ name: 'models/a' })
+  expect(geminiCodec.encodeModel(describe('a'), 0)).toMatchObject({ name: 'models/a' })
 })
 
 const overloaded = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }

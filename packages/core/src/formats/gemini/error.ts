@@ -1,5 +1,5 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
-import type { ErrorInfo } from '../../base/errors.ts'
+import type { ContextSize, ErrorInfo } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
 import { innerStatus, isPlausibleDelay, kindOfStatus, retryDelay } from '../shared/error-status.ts'
@@ -111,7 +111,8 @@ const typeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name
 
 /** Returns the error object of a body or of a stream event. */
 function errorObject(error: ErrorInfo): JsonObject {
-  const { kind, message, param, retryAfter } = error
+  const { kind, param, retryAfter, contextSize } = error
+  const message = contextSize === undefined ? error.message : contextMessage(contextSize)
   const { code, status, reason } = wireKinds[kind]
   const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
@@ -130,6 +131,12 @@ function errorObject(error: ErrorInfo): JsonObject {
   else delete out.details
   return out
 }
+
+/** Google's sentence. Its own has no variant for the output, which has a limit of its own there. */
+const contextMessage = ({ input, output, limit }: ContextSize): string =>
+  output === 0
+    ? `The input token count (${input}) exceeds the maximum number of tokens allowed (${limit}).`
+    : `The input token count (${input}) and the requested output (${output}) exceed the maximum number of tokens allowed (${limit}).`
 
 /** Returns whether a detail is for the server's developers: it holds stack traces and hosts. */
 const isDebugInfo = (detail: Json): boolean => isObject(detail) && detail['@type'] === typeUrl('DebugInfo')

@@ -1,20 +1,35 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/json.ts'
 import { parseWholeNumber } from '../../base/json/parse.ts'
+import type { Operation } from '../../base/names.ts'
+import type { ModelDescription } from '../model-card.ts'
 import { modelPrefix } from './spelling.ts'
 
-/** The methods that every model supports, as the URL names them. */
-const supportedMethods = ['generateContent', 'streamGenerateContent', 'countTokens']
+/** The methods of chat models, as the URL names them. A model of an unknown kind may support others too. */
+const chatMethods = ['generateContent', 'streamGenerateContent', 'countTokens']
+/** The methods of models for other operations. */
+const methodsOf: { readonly [O in Operation]?: readonly string[] } = {
+  embeddings: ['embedContent'],
+  images: ['predict'],
+}
 
 /** Returns one entry of the model list. */
-export const encodeModel = (name: string): JsonObject => ({
-  name: `${modelPrefix}${name}`,
-  baseModelId: name,
-  version: '001',
-  displayName: name,
-  description: '',
-  supportedGenerationMethods: supportedMethods,
-})
+export const encodeModel = (model: ModelDescription): JsonObject => {
+  const { id, name, operations, contextWindow, maxInput = contextWindow, maxOutput, capabilities } = model
+  return {
+    name: `${modelPrefix}${id}`,
+    baseModelId: id,
+    version: '001',
+    displayName: name ?? id,
+    description: '',
+    ...(maxInput === undefined ? {} : { inputTokenLimit: maxInput }),
+    ...(maxOutput === undefined ? {} : { outputTokenLimit: maxOutput }),
+    supportedGenerationMethods: operations.includes('generate')
+      ? chatMethods
+      : operations.flatMap((operation) => methodsOf[operation] ?? []),
+    ...(capabilities?.reasoning === undefined ? {} : { thinking: capabilities.reasoning }),
+  }
+}
 
 const defaultPageSize = 50
 const maxPageSize = 1000
@@ -23,13 +38,17 @@ const maxPageSize = 1000
  * Returns a page of at most `pageSize` models (default 50, at most 1000, as Google documents) after the model that `pageToken`
  * names. Both may be written in snake_case. The last page has no `nextPageToken`. Throws `invalid_request` for invalid values.
  */
-export function encodeModelList(names: readonly string[], query: URLSearchParams = new URLSearchParams()): JsonObject {
+export function encodeModelList(
+  names: readonly string[],
+  describe: (name: string) => ModelDescription,
+  query: URLSearchParams,
+): JsonObject {
   const size = parsePageSize(query.get('pageSize') ?? query.get('page_size'))
   const start = startIndex(names, query.get('pageToken') ?? query.get('page_token'))
   const page = names.slice(start, start + size)
   const last = page.at(-1)
   return {
-    models: page.map(encodeModel),
+    models: page.map((name) => encodeModel(describe(name))),
     ...(last !== undefined && start + size < names.length ? { nextPageToken: last } : {}),
   }
 }

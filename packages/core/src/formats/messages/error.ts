@@ -1,5 +1,5 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
-import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
+import { type ContextSize, type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
 import { innerStatus, kindOfStatus } from '../shared/error-status.ts'
@@ -144,7 +144,8 @@ const statusAndTypeOf = {
 } as const satisfies Record<ErrorKind, WireKind>
 
 /** Clients parse some of Anthropic's sentences: Claude Code compacts on one and reads the model's name from another. */
-function messageFor({ kind, message, param }: ErrorInfo): string {
+function messageFor({ kind, message, param, contextSize }: ErrorInfo): string {
+  if (contextSize !== undefined) return contextMessage(contextSize)
   // Anthropic's sentence is about the member `model`. An unknown model in another member keeps its own message.
   if (kind === 'model_not_found' && param !== undefined && param !== 'model') return message
   if (kind === 'model_not_found') return message.startsWith('model:') ? message : `model: ${quoted(message) ?? message}`
@@ -154,6 +155,12 @@ function messageFor({ kind, message, param }: ErrorInfo): string {
     ? `prompt is too long: ${used} tokens > ${limit} maximum`
     : `prompt is too long: ${message}`
 }
+
+/** Claude Code reads the numbers: it compacts the conversation after the first sentence, and lowers `max_tokens` after the second one. */
+const contextMessage = ({ input, output, limit }: ContextSize): string =>
+  output === 0
+    ? `prompt is too long: ${input} tokens > ${limit} maximum`
+    : `input length and \`max_tokens\` exceed context limit: ${input} + ${output} > ${limit}, decrease input length or \`max_tokens\` and try again`
 
 /** Returns the first quoted name in a sentence. */
 const quoted = (message: string): string | undefined => /['`]([^'`]+)['`]/.exec(message)?.[1]

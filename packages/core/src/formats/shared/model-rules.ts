@@ -42,8 +42,8 @@ function match(rules: readonly ModelRule[], model: string): ModelRule | undefine
 const endsInDigit = /\d$/
 const startsWithDigit = /^\d/
 
-/** `openai/gpt-5.4`, `us.openai.gpt-5.4` and `ft:gpt-4.1:org` without the prefixes of the model's own name. */
-const bareName = (model: string): string =>
+/** Returns `openai/gpt-5.4`, `us.openai.gpt-5.4` and `ft:gpt-4.1:org` without the prefixes of the model's own name. */
+export const bareName = (model: string): string =>
   model
     .slice(model.lastIndexOf('/') + 1)
     .toLowerCase()
