@@ -1,5 +1,4 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import { type EstimatedRequest, estimateRequest } from '../accounting/estimate-request.ts'
 import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
 import type { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
@@ -56,7 +55,11 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
     cards instanceof Promise ? await cards : cards,
   )
   const { affinity, tooSmall } = selection
-  if (selection.targets.length === 0 && tooSmall !== undefined && tooSmall.size > 0) throw largestOf(tooSmall)
+  if (selection.targets.length === 0 && tooSmall !== undefined && tooSmall.size > 0) {
+    // The first error is that of the target which accepts the most tokens.
+    const [error] = tooSmall.values()
+    throw error
+  }
   const groups = createCandidates(call, selection)
   const selector = new TargetSelector(call, plan, groups)
   const hedgeMs = call.search?.hedges === false ? undefined : plan.hedgeMs
@@ -236,7 +239,7 @@ export interface TargetSelection {
   readonly strategy: Plan['strategy']
   /** Calls with the same value should reach the same target and key. */
   readonly affinity: string | undefined
-  /** The targets that the request does not fit, with the error for it. */
+  /** The targets that the request does not fit, with the error for it; the target that accepts the most tokens comes first. */
   readonly tooSmall?: ReadonlyMap<ResolvedTarget, GatewayError> | undefined
 }
 
@@ -278,33 +281,8 @@ export function selectTargets(
       : undefined
   const matching = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
   if (cards === undefined) return { targets: matching, strategy, affinity }
-  const tooSmall = targetsTooSmall(call, plan, matching, cards)
+  const tooSmall = cards.tooSmall(matching, plan, record.tokenCounting, request)
   return { targets: matching.filter((target) => !tooSmall.has(target)), strategy, affinity, tooSmall }
-}
-
-/** Returns the targets that a request does not fit. Operations without tokens, and token counts, fit every target. */
-function targetsTooSmall(
-  { record, request }: SelectingCall,
-  plan: Plan,
-  targets: readonly ResolvedTarget[],
-  cards: TargetCards,
-): ReadonlyMap<ResolvedTarget, GatewayError> {
-  const tooSmall = new Map<ResolvedTarget, GatewayError>()
-  if (record.tokenCounting === undefined) return tooSmall
-  let size: EstimatedRequest | undefined
-  for (const target of targets) {
-    if (target.fits !== true) continue
-    size ??= estimateRequest(record.tokenCounting, request)
-    const excess = cards.excessOf(target, plan, size)
-    if (excess !== undefined) tooSmall.set(target, cards.errorFor(excess))
-  }
-  return tooSmall
-}
-
-/** Returns the error of the target that accepts the most tokens. */
-function largestOf(tooSmall: ReadonlyMap<ResolvedTarget, GatewayError>): GatewayError {
-  const limitOf = (error: GatewayError): number => error.info.contextSize?.limit ?? 0
-  return [...tooSmall.values()].reduce((best, error) => (limitOf(error) > limitOf(best) ? error : best))
 }
 
 /** Returns the selected targets in the order in which they are tried, grouped by priority. */

@@ -1,6 +1,8 @@
-import type { EstimatedRequest } from '../accounting/estimate-request.ts'
+import type { TokenCounting } from '../accounting/call-record.ts'
+import { type EstimatedRequest, estimateRequest } from '../accounting/estimate-request.ts'
 import { type ContextSize, GatewayError } from '../base/errors.ts'
 import type { ModelCapabilities, ModelCard, ModelCardPrices, ModelCardRow } from '../formats/model-card.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule } from '../formats/shared/model-rules.ts'
 import type { ModelRule } from '../formats/target-traits.ts'
 import { findCard } from '../upstreams/model-cards/find-card.ts'
@@ -14,8 +16,18 @@ export interface TargetCards {
   tablePricesOf(target: ResolvedTarget): ModelCardPrices | undefined
   /** Returns by how much a request is too large for a target; undefined: it fits, or the target's limits are unknown. */
   excessOf(target: ResolvedTarget, plan: Pick<Plan, 'card'>, size: EstimatedRequest): ContextSize | undefined
-  /** Creates the error for a request that fits no target. */
-  errorFor(excess: ContextSize): GatewayError
+  /**
+   * Returns the targets with `when: 'fits'` that a request does not fit, each with the error for it. The target that accepts the most
+   * tokens comes first.
+   *
+   * @param counted how the operation's tokens are counted. Undefined: it has none, or only counts them, and fits every target
+   */
+  tooSmall(
+    targets: readonly ResolvedTarget[],
+    plan: Pick<Plan, 'card'>,
+    counted: TokenCounting | undefined,
+    request: RequestBody,
+  ): ReadonlyMap<ResolvedTarget, GatewayError>
 }
 
 /** Percentage that is added to the estimate of the input tokens: the upstream would reject a request that is larger than estimated. */
@@ -43,11 +55,22 @@ export function createTargetCards(rows: readonly ModelCardRow[]): TargetCards {
     known.set(target, resolved)
     return resolved
   }
+  const excessOf: TargetCards['excessOf'] = (target, plan, size) =>
+    excessOver(mergeCards(limitsOf(plan.card), resolve(target).card), size)
   return {
     cardOf: (target) => resolve(target).card,
     tablePricesOf: (target) => resolve(target).prices,
-    excessOf: (target, plan, size) => excessOver(mergeCards(limitsOf(plan.card), resolve(target).card), size),
-    errorFor: contextLengthError,
+    excessOf,
+    tooSmall(targets, plan, counted, request) {
+      if (counted === undefined) return new Map()
+      const size = estimateRequest(counted, request)
+      const found = targets.flatMap((target) => {
+        const excess = target.fits === true ? excessOf(target, plan, size) : undefined
+        return excess === undefined ? [] : [{ target, excess }]
+      })
+      found.sort((a, b) => b.excess.limit - a.excess.limit)
+      return new Map(found.map(({ target, excess }) => [target, contextLengthError(excess)]))
+    },
   }
 }
 

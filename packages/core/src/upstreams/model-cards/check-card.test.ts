@@ -49,7 +49,10 @@ describe('a card', () => {
     ).toEqual([]))
 
   it.each<[unknown, string]>([
-    [5, 'card is not an object: write facts such as { contextWindow: 200_000, maxOutput: 8192 }'],
+    [
+      5,
+      'card is not an object: write some of name, contextWindow, maxInput, maxOutput, modalities, capabilities, prices',
+    ],
     [
       { contextwindow: 5 },
       "card.contextwindow is unknown. Did you mean 'contextWindow'? Known fields: name, contextWindow, maxInput, maxOutput, modalities, capabilities, prices",
@@ -58,10 +61,10 @@ describe('a card', () => {
       { max_output: 5 },
       "card.max_output is unknown. Did you mean 'maxOutput'? Known fields: name, contextWindow, maxInput, maxOutput, modalities, capabilities, prices",
     ],
-    [{ name: 5 }, 'card.name is not a string'],
+    [{ name: 5 }, 'card.name is 5: write a string'],
     [{ contextWindow: 0 }, 'card.contextWindow is 0: write a whole number of tokens greater than 0'],
     [{ maxInput: 1.5 }, 'card.maxInput is 1.5: write a whole number of tokens greater than 0'],
-    [{ maxOutput: '8192' }, 'card.maxOutput is 8192: write a whole number of tokens greater than 0'],
+    [{ maxOutput: '8192' }, 'card.maxOutput is "8192": write a whole number of tokens greater than 0'],
     [{ modalities: ['text'] }, 'card.modalities is not an object: write some of input, output'],
     [
       { modalities: { input: ['pictures'] } },
@@ -71,13 +74,13 @@ describe('a card', () => {
       { modalities: { output: 'text' } },
       'card.modalities.output is "text": write a list of text, image, audio, video, document',
     ],
-    [{ capabilities: { tools: 'yes' } }, 'card.capabilities.tools is yes: write true or false'],
+    [{ capabilities: { tools: 'yes' } }, 'card.capabilities.tools is "yes": write true or false'],
     [
       { capabilities: { efforts: ['extreme'] } },
       'card.capabilities.efforts is ["extreme"]: write a list of none, minimal, low, medium, high, xhigh, max',
     ],
     [{ prices: { input: -1 } }, 'card.prices.input is -1: write a number from 0, or leave it out if it is unknown'],
-    [{ prices: { currency: 5 } }, "card.prices.currency is 5: write a code such as 'USD'"],
+    [{ prices: { currency: 5 } }, 'card.prices.currency is 5: write a string'],
   ])('%j is rejected', (card, problem) =>
     expect(problemsOf((report) => checkCard(card, 'card', report))).toEqual([problem]),
   )
@@ -92,16 +95,16 @@ describe('the settings of model cards', () => {
   ])('%j are valid', (given) => expect(problemsOf((report) => checkModelCards(given, report))).toEqual([]))
 
   it.each<[unknown, string]>([
-    [true, 'modelCards is not an object: write { table, prices }'],
+    [true, 'modelCards is not an object: write some of table, prices'],
     [{ price: true }, 'modelCards.price is unknown. Known fields: table, prices'],
-    [{ prices: 'yes' }, 'modelCards.prices is yes: write true or false'],
+    [{ prices: 'yes' }, 'modelCards.prices is "yes": write true or false'],
     [
       { table: [] },
-      "modelCards.table is not a table: write { checked: '2026-11-28', cards: [{ model: 'my-model', contextWindow: 32_768 }] }, or false",
+      "modelCards.table is not a table: write { checked: '2026-11-28', cards: [{ model: 'my-model', contextWindow: 8192 }] }, or false",
     ],
     [
       { table: { checked: 'x', cards: [{ contextWindow: 5 }] } },
-      'modelCards.table.cards[0] has no model: set the model to its name at the provider',
+      'modelCards.table.cards[0] has no model: set its name at the provider',
     ],
     [
       { table: { checked: 'x', cards: [{ model: 'm', contextWindow: -5 }] } },
