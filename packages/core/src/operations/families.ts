@@ -129,7 +129,7 @@ export const mounts: readonly Mount[] = [
     serves: '/v1',
     formats: ['chat', 'responses', 'messages'],
     // Many apps have their own API there.
-    differs: { hostMayOwn: true },
+    differs: { hostMayOwn: true, listDialect: 'openrouter' },
   },
   ...vertexMounts,
 ]

@@ -281,6 +281,38 @@ describe('the facts of a model', () => {
     ],
   ])('have the prices of %s', async (_, config, pricing) => expect((await entry({}, config)).pricing).toEqual(pricing))
 
+  it('are complete for OpenRouter’s client, also if they are unknown', async () => {
+    const list = await (await get('/api/v1/models', {}, known)).json()
+    expect(list).toMatchObject({ object: 'list', links: { next: null }, total_count: 2 })
+    const [house, bare] = list.data
+    expect(bare).toEqual({
+      id: 'bare',
+      object: 'model',
+      created: expect.any(Number),
+      owned_by: 'modelgate',
+      canonical_slug: 'bare',
+      name: 'bare',
+      context_length: null,
+      architecture: { modality: null, input_modalities: [], output_modalities: [] },
+      pricing: { prompt: '-1', completion: '-1' },
+      supported_parameters: [],
+      default_parameters: null,
+      per_request_limits: null,
+      supported_voices: null,
+      links: { details: '/api/v1/models/bare' },
+      top_provider: { is_moderated: false },
+    })
+    expect(house).toMatchObject({
+      name: 'House model',
+      context_length: 200_000,
+      top_provider: { is_moderated: false, context_length: 200_000, max_completion_tokens: 20_000 },
+      pricing: { prompt: '0.0000025' },
+    })
+    expect(await (await get('/api/v1/models/bare', {}, known)).json()).toEqual(bare)
+    // Anthropic's clients use the same path.
+    expect((await (await get('/api/v1/models', version, known)).json()).data[0]).not.toHaveProperty('top_provider')
+  })
+
   it('describe only models of the page', async () => {
     let asked = 0
     const counting = { name: 'prices', priceOf: () => void asked++ }

@@ -1,8 +1,11 @@
 import { GatewayError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import { jsonReply } from '../calls/reply.ts'
+import { toOpenRouterList, toOpenRouterModel } from '../formats/chat/openrouter-list.ts'
+import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import { modelDescriber } from './describe-models.ts'
-import type { Handler } from './route.ts'
+import type { Handler, Route } from './route.ts'
 
 let firstListedAt: number | undefined
 
@@ -16,20 +19,38 @@ function firstListed(): number {
 }
 
 /** Returns the models that a caller may use, in the client's format. The query may request a page. */
-export const handleListModels: Handler = async ({ codec, shared, record, inbound }) => {
+export const handleListModels: Handler = async ({ codec, shared, record, inbound, route }) => {
   const { encodeModelList } = await loadFullCodec(codec)
   const describe = await modelDescriber(shared, false)
   const names = shared.router.list(record.identity)
-  return jsonReply(record, encodeModelList(names, describe, new URLSearchParams(inbound.query), firstListed()))
+  const list = encodeModelList(names, describe, new URLSearchParams(inbound.query), firstListed())
+  return jsonReply(record, dialectOf(route, codec).list(list))
 }
 
 /** Returns one model. Rejects with a 404 for an unknown one. */
-export const handleGetModel: Handler = async ({ codec, shared, record, params: { model = '' } }) => {
+export const handleGetModel: Handler = async ({ codec, shared, record, route, params: { model = '' } }) => {
   checkKnown(model, shared.router.has(model, record.identity))
   const { encodeModel } = await loadFullCodec(codec)
   const describe = await modelDescriber(shared, false)
-  return jsonReply(record, encodeModel(describe(model), firstListed()))
+  return jsonReply(record, dialectOf(route, codec).entry(encodeModel(describe(model), firstListed())))
 }
+
+/** Changes a list, and an entry of one, for clients that require members which the format does not have. */
+interface ListDialect {
+  list(list: JsonObject): JsonObject
+  entry(entry: JsonObject): JsonObject
+}
+
+const unchanged: ListDialect = { list: (list) => list, entry: (entry) => entry }
+
+/** Dialects of OpenAI's list. */
+const listDialects: Readonly<Record<NonNullable<Route['listDialect']>, ListDialect>> = {
+  openrouter: { list: toOpenRouterList, entry: toOpenRouterModel },
+}
+
+/** Returns the dialect of a route. A header may have selected another format than the route's own, which has no dialects. */
+const dialectOf = ({ listDialect, format }: Route, codec: Pick<ClientCodec, 'format'>): ListDialect =>
+  listDialect === undefined || codec.format !== format ? unchanged : listDialects[listDialect]
 
 function checkKnown(name: string, isKnown: boolean): void {
   if (!isKnown)

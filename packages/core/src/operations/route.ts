@@ -82,6 +82,8 @@ export interface Route {
   readonly format: Format
   /** For model operations: the client's dialect. */
   readonly dialect?: string
+  /** For model lists: the client's dialect of the format. Default: the format's own. */
+  readonly listDialect?: 'openrouter'
   /** Another format for clients that send this header: three providers share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
   /**
