@@ -141,13 +141,13 @@ it("takes the facts of a plan's card in place of those of its targets", async ()
     models: {
       m: {
         targets: [{ upstream: 'openai', model: 'gpt-5' }],
-        card: { name: 'House model', contextWindow: 1000, prices: { input: 1 } },
+        card: { name: 'House model', contextWindow: 200_000, prices: { input: 1 } },
       },
     },
     logger: false,
   })
   expect(await gateway.describeModels(['m'])).toMatchObject([
-    { name: 'House model', contextWindow: 1000, maxOutput: 128_000, prices: [{ currency: 'USD', input: 1 }] },
+    { name: 'House model', contextWindow: 200_000, maxOutput: 128_000, prices: [{ currency: 'USD', input: 1 }] },
   ])
 })
 

@@ -56,6 +56,19 @@ describe('the card of a target', () => {
     expect(cardOf('known', rules, card)).toMatchObject(expected),
   )
 
+  it('has no input limit of another context window, and no output limit above its own', () => {
+    const rows: readonly ModelCardRow[] = [{ model: 'm', contextWindow: 1000, maxInput: 900, maxOutput: 100 }]
+    const cardWith = (card: ModelCard) => createTargetCards(rows).cardOf(target('m', [], card))
+    expect(cardWith({ contextWindow: 500 })).toEqual({ contextWindow: 500, maxOutput: 100 })
+    expect(cardWith({ contextWindow: 50 })).toEqual({ contextWindow: 50 })
+    expect(cardWith({ contextWindow: 500, maxInput: 400 })).toEqual({
+      contextWindow: 500,
+      maxInput: 400,
+      maxOutput: 100,
+    })
+    expect(cardWith({ maxOutput: 90 })).toEqual({ contextWindow: 1000, maxInput: 900, maxOutput: 90 })
+  })
+
   it('uses the table for the model that a rule names for a deployment', () =>
     expect(cardOf('my-deployment', [{ model: 'my-deployment', like: 'known' }])).toMatchObject({ contextWindow: 1000 }))
 

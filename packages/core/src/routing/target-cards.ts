@@ -88,7 +88,7 @@ function cardOfRule(rule: ModelRule | undefined): ModelCard {
   return { ...defined({ contextWindow }), ...(efforts === undefined ? {} : { capabilities: { efforts } }) }
 }
 
-/** Combines cards. Facts of later ones replace those of earlier ones. */
+/** Combines cards. Facts of later ones replace those of earlier ones. A later context window also replaces limits that depend on it. */
 export function mergeCards(...cards: readonly (ModelCard | undefined)[]): ModelCard {
   let merged: ModelCard = noCard
   for (const card of cards)
@@ -97,13 +97,18 @@ export function mergeCards(...cards: readonly (ModelCard | undefined)[]): ModelC
       const modalities = { ...merged.modalities, ...defined(content) }
       const capabilities = { ...merged.capabilities, ...impliedBy(features) }
       merged = {
-        ...merged,
+        ...(facts.contextWindow === undefined ? merged : withinWindow(merged, facts.contextWindow)),
         ...defined(facts),
         ...(Object.keys(modalities).length === 0 ? {} : { modalities }),
         ...(Object.keys(capabilities).length === 0 ? {} : { capabilities }),
       }
     }
   return merged
+}
+
+/** Leaves out limits that are not those of a context window: its input limit, and an output limit above it. */
+function withinWindow({ maxInput: _, maxOutput, ...card }: ModelCard, contextWindow: number): ModelCard {
+  return maxOutput === undefined || maxOutput > contextWindow ? card : { ...card, maxOutput }
 }
 
 /** Adds what efforts and reasoning say about each other: no effort means no reasoning. */

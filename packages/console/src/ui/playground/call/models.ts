@@ -35,13 +35,34 @@ export const modelsFor = (
   operation: ModelDescription['operations'][number],
 ): readonly ModelDescription[] => models.filter(({ operations }) => operations.includes(operation))
 
-/** Returns the known facts of a model in a few words: reasoning, context window, price. */
-export function modelFacts({ efforts, contextWindow, prices }: ModelDescription): readonly string[] {
+/** Returns the known facts of a model in a few words: limits, content, features, price. */
+export function modelFacts(model: ModelDescription): readonly string[] {
+  const { name, contextWindow, maxOutput, modalities, capabilities = {}, prices } = model
+  const content = modalities?.input?.flatMap((kind) => contentWords[kind] ?? []) ?? []
   return [
-    ...(efforts === undefined ? [] : [efforts.length === 0 ? 'no reasoning' : `reasoning: ${efforts.join(', ')}`]),
+    ...(name === undefined ? [] : [name]),
     ...(contextWindow === undefined ? [] : [`${shortCount(contextWindow)} context`]),
+    ...(maxOutput === undefined ? [] : [`${shortCount(maxOutput)} output`]),
+    ...(content.length === 0 ? [] : [content.join(', ')]),
+    ...reasoningFacts(model),
+    ...(capabilities.tools === false ? ['no tools'] : []),
+    ...(capabilities.structuredOutputs === false ? ['no JSON schemas'] : []),
     ...priceFacts(prices ?? []),
   ]
+}
+
+/** Input in addition to text. */
+const contentWords: Readonly<Partial<Record<string, string>>> = {
+  image: 'images',
+  audio: 'audio',
+  video: 'video',
+  document: 'documents',
+}
+
+function reasoningFacts({ efforts, capabilities }: ModelDescription): readonly string[] {
+  if (efforts !== undefined) return [efforts.length === 0 ? 'no reasoning' : `reasoning: ${efforts.join(', ')}`]
+  if (capabilities?.reasoning === undefined) return []
+  return [capabilities.reasoning ? 'reasoning' : 'no reasoning']
 }
 
 const shortCount = (tokens: number): string =>
