@@ -39,6 +39,7 @@ export const sidebar: readonly SidebarItem[] = [
       page('Routing and fallback', '/guide/routing'),
       page('Retries and circuit breakers', '/guide/retries'),
       page('Load balancing', '/guide/load-balancing'),
+      page('Model cards', '/guide/model-cards'),
       page('Authentication', '/guide/authentication'),
       page('Tokens, rate limits, budgets', '/guide/tokens'),
       page('Prices and cost', '/guide/prices'),

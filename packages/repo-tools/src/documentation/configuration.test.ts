@@ -18,6 +18,8 @@ const sections: Readonly<Record<string, readonly [name: string, file: string]>> 
   'Options of `vertex`': ['VertexOptions', 'core/src/upstreams/vertex.ts'],
   Target: ['Target', 'core/src/config/config.ts'],
   Plan: ['RoutePlan', 'core/src/config/config.ts'],
+  'Model card': ['ModelCard', 'core/src/formats/model-card.ts'],
+  'Model cards': ['ModelCardsConfig', 'core/src/config/config.ts'],
   Retries: ['RetryConfig', 'core/src/config/config.ts'],
   'Circuit breaker': ['BreakerConfig', 'core/src/config/config.ts'],
   'Limits and timeouts': ['Limits', 'core/src/config/limits.ts'],

@@ -5,8 +5,8 @@ import { openaiCards } from './openai.ts'
 import { otherCards } from './other-vendors.ts'
 
 /**
- * Cards of well-known chat models. Each fact was read in the provider's documentation, or in two independent catalogs that agree. A fact
- * without such a source is left out. `modelCards.table` of the configuration replaces the table.
+ * Cards of well-known chat models. `source` is the page where the facts of a row were read: the provider's documentation or a public
+ * catalog. A fact that was not found, or on which sources disagree, is left out. `modelCards.table` of the configuration replaces the table.
  *
  * @example { table: { ...modelCards, cards: [{ model: 'my-model', contextWindow: 32_768 }, ...modelCards.cards] } }
  */
