@@ -97,4 +97,9 @@ function encodePrices(prices: readonly ModelPrice[]): JsonObject | undefined {
 }
 
 /** Writes a number without an exponent: `1e-7` as `0.0000001`. A price has at most nine decimal places for a million tokens. */
-const decimal = (amount: number): string => amount.toFixed(15).replace(/\.?0+$/, '')
+const decimal = (amount: number): string => {
+  const digits = amount.toFixed(15)
+  let end = digits.length
+  while (digits[end - 1] === '0') end--
+  return digits.slice(0, digits[end - 1] === '.' ? end - 1 : end)
+}

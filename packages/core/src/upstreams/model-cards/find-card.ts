@@ -20,7 +20,10 @@ const versionSuffix =
 const comparable = (name: string): string => name.replace(/(\d)\.(?=\d)/g, '$1-')
 
 /** `gpt-4.1-2025-04-14:org::id`, which is left of `ft:gpt-4.1-2025-04-14:org::id`, without the owner. */
-const withoutTuning = (name: string): string => name.replace(/:(?!\d).*$/, '')
+function withoutTuning(name: string): string {
+  const owner = name.search(/:(?!\d)/)
+  return owner < 0 ? name : name.slice(0, owner)
+}
 
 function matchesHost(wanted: string | undefined, host: string): boolean {
   return wanted === undefined || host === wanted || host.endsWith(`.${wanted}`)
