@@ -28,6 +28,7 @@ it.each(['', '/ai'])('describes the models of a token below %j, and no upstream'
         id: 'gpt-5.4',
         operations: ['generate'],
         efforts: expect.arrayContaining(['low']),
+        capabilities: { reasoning: true },
         prices: [{ currency: 'USD', input: 1.25 }],
       },
       { id: 'text-embedding-3-small', operations: ['embeddings'], prices: [{ currency: 'USD', input: 1.25 }] },
