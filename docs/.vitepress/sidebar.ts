@@ -47,6 +47,7 @@ export const sidebar: readonly SidebarItem[] = [
       page('Streaming', '/guide/streaming'),
       page('Fidelity and losses', '/guide/fidelity'),
       page('Responses API', '/guide/responses'),
+      page('Responses over WebSocket', '/guide/responses-websocket'),
       page('Realtime (WebSockets)', '/guide/realtime'),
       page('Media by URL', '/guide/media'),
       page('References to stored files', '/guide/references'),

@@ -67,6 +67,7 @@ export type {
   RealtimeTransportRequest,
 } from './config/realtime.ts'
 export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
+export type { ClientSocket, ResponsesSocket, ResponsesSocketOpening } from './config/responses-socket.ts'
 export type { Cooldown, CooldownReason, HealthState, ResponseStore } from './config/stores.ts'
 export type { BillableUnits, Effort, Loss, Usage } from './formats/ir.ts'
 export type {

@@ -20,6 +20,7 @@ import { giant } from './input/giant.ts'
 import { malformed } from './input/malformed.ts'
 import { hostileNames } from './input/names.ts'
 import { uploads } from './input/upload.ts'
+import { idleWebSockets } from './life/idle-websockets.ts'
 import { memory } from './life/memory.ts'
 import { redisOutage } from './life/redis-outage.ts'
 import { shutdown } from './life/shutdown.ts'
@@ -104,7 +105,15 @@ const secrets: readonly Check[] = [
   redaction,
   modelMatrix,
 ]
-const lifetime: readonly Check[] = [shutdown, redisOutage, memory, stalledReader, clockStep, callbackMatrix]
+const lifetime: readonly Check[] = [
+  shutdown,
+  redisOutage,
+  memory,
+  idleWebSockets,
+  stalledReader,
+  clockStep,
+  callbackMatrix,
+]
 
 /** All rows of the torture table, in the order of their numbers. */
 export const checks: readonly Check[] = [...streams, ...faults, ...retries, ...input, ...secrets, ...lifetime].sort(

@@ -54,6 +54,11 @@ export interface Limits {
   realtimeIdleMs?: number
   /** Largest message of a realtime session in bytes, in both directions; larger ones close it (1009). Default: 16 MiB. */
   realtimeMessageBytes?: number
+  /**
+   * Largest size of all conversations together that WebSockets of `/v1/responses` keep for `previous_response_id` without `store`, in
+   * characters. The oldest are dropped first; the largest may have half of it. Read when the first such WebSocket opens. Default: 64 Mi.
+   */
+  socketStateChars?: number
 }
 
 /** Time limits of one target in milliseconds, each greater than 0. Default of each, unless stated: the gateway's limit. */
@@ -91,6 +96,7 @@ export const defaultLimits: Required<Limits> = {
   answerBytes: 64 * 1024 * 1024,
   realtimeIdleMs: 900_000,
   realtimeMessageBytes: 16 * 1024 * 1024,
+  socketStateChars: 64 * 1024 * 1024,
 }
 
 /** Returns the limits in force: defaults for undefined ones, and the longest possible timer for infinite times. */

@@ -41,8 +41,16 @@ export interface CodecContext {
   now(): number
   /** The upstream's format, if known: a decoder may then keep features that only that format has. Default: any. */
   readonly upstream?: UpstreamFormat
-  /** Present if the gateway stores the response (responses), as the successor of `previous`. */
-  readonly kept?: { readonly previous?: string }
+  /** Present if the gateway keeps the response for later requests (responses). */
+  readonly kept?: KeptState
+}
+
+/** How the gateway keeps a response for later requests. */
+export interface KeptState {
+  /** The response that it continues. */
+  readonly previous?: string
+  /** Only the client's connection keeps it: it is not stored. */
+  readonly inConnection?: true
 }
 
 /** Properties of a target, as data. Codecs read them instead of branching on a provider's name. */

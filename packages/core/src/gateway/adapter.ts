@@ -1,5 +1,6 @@
 // `@modelgate/core/adapter`: the functions of a gateway that adapters of hosts need. They may change in any minor version.
 import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
+import type { ResponsesSocketOpening } from '../config/responses-socket.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RouteMatch } from '../operations/route.ts'
@@ -14,6 +15,8 @@ export interface AdapterFunctions {
    *   have do not match. Default: false
    */
   match(method: string, path: string, sharesRoot?: boolean): RouteMatch | null
+  /** Returns the route that an upgrade of this path reaches. `route.upgrade` names what it opens; null: the gateway does not serve the path. */
+  matchUpgrade(path: string, sharesRoot?: boolean): RouteMatch | null
   /**
    * Handles a request. Never rejects: every error is a reply.
    *
@@ -21,10 +24,18 @@ export interface AdapterFunctions {
    */
   handle(inbound: Inbound, transport?: Transport): Promise<Reply>
   /**
-   * Opens a realtime session for an upgrade request on a path that `match` reports as `realtime`. Connects to the upstream with
+   * Opens a realtime session for an upgrade request on a path that `matchUpgrade` reports as `realtime`. Connects to the upstream with
    * `dial` first: accept the client only after that. Never rejects: an error is a reply to send in place of the 101.
    */
   realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>>
+  /**
+   * Opens a connection for an upgrade request on a path that `matchUpgrade` reports as `responses`. Never rejects: an error is a reply
+   * to send in place of the 101.
+   *
+   * @param inbound kept as long as the connection: it should hold the headers only
+   * @param transport sends the upstream calls; default: the one that `gateway.fetch` uses
+   */
+  responses(inbound: Inbound, transport?: Transport): Promise<ResponsesSocketOpening>
 }
 
 /** The member that holds the functions. Its symbol is registered, because an application may load the ESM and the CommonJS build. */

@@ -9,6 +9,9 @@ import type { Route } from '../operations/route.ts'
 /** Headers that carry a token alone: of Anthropic's, Google's and Azure's clients. */
 const keyHeaders = ['x-api-key', 'x-goog-api-key', 'api-key'] as const
 
+/** The properties of a route that decide how its callers are authenticated. */
+type AccessRules = Pick<Route, 'method' | 'operation' | 'queryKey' | 'protocolKey'>
+
 /**
  * Reads the client's credential. Each SDK has its own header, and clients often call a route of another provider's format: every
  * header is read on every route. The query is read only where the route allows it (SPECIFICATION, Authentication 3), since URLs end
@@ -16,7 +19,7 @@ const keyHeaders = ['x-api-key', 'x-goog-api-key', 'api-key'] as const
  *
  * @throws GatewayError `authentication` for different credentials in one request: servers in front of the gateway may check another one
  */
-export function readCredential(inbound: Inbound, route: Route): string | undefined {
+export function readCredential(inbound: Inbound, route: AccessRules): string | undefined {
   let credential = bearerToken(inbound.header('authorization'))
   for (const name of keyHeaders) credential = sameCredential(credential, inbound.header(name)?.trim())
   if (route.protocolKey === true) credential = sameCredential(credential, offeredToken(inbound))
@@ -50,7 +53,7 @@ function sameCredential(first: string | undefined, other: string | undefined): s
 export function authenticate(
   auth: Authenticate | 'none',
   inbound: Inbound,
-  route: Route,
+  route: AccessRules,
   callbackMs: number,
   signal: Signal,
 ): Identity | null | Promise<Identity> {

@@ -13,17 +13,18 @@ import type { GatewayNotice, Plugin } from '../config/plugin.ts'
 import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
-import { fetchTransport } from '../http/transport.ts'
+import { fetchTransport, type Transport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
 import { codecFor } from '../operations/handlers.ts'
-import type { RouteMatch } from '../operations/route.ts'
+import type { Handler, RouteMatch } from '../operations/route.ts'
 import { upstreamStatuses } from '../routing/health/upstream-status.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
+import type { ResponsesSockets } from './open-socket.ts'
 import { preload } from './preload.ts'
 import { notifyRejection } from './rejected-call.ts'
 import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
-import { createSnapshot, warnAboutMemoryStore } from './snapshot.ts'
+import { createSnapshot, matchUpgrade, warnAboutMemoryStore } from './snapshot.ts'
 
 /**
  * Creates a gateway. Translators and the validation of bodies (zod) load in the background; a call that arrives earlier waits for those
@@ -53,7 +54,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
 
   let called = false
   // Not an async function, which would add a promise to each call.
-  const handle: AdapterFunctions['handle'] = (inbound, transport = webTransport) => {
+  /** @param handler replaces the operation's own */
+  const run = (inbound: Inbound, transport: Transport, handler?: Handler): Promise<Reply> => {
     called = true
     const snapshot = current
     const requestId = newId('req_')
@@ -61,7 +63,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
     const codec = codecFor(found, inbound)
     if (found !== null && (closing === undefined || found.route.whileDraining === true)) {
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, transportFor(snapshot, transport))
-      return runCall(call, found)
+      return runCall(call, found, handler)
     }
     const error =
       found === null
@@ -69,6 +71,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
         : shuttingDown()
     return Promise.resolve(refuse(error, codec, { requestId }, found, inbound))
   }
+
+  const handle: AdapterFunctions['handle'] = (inbound, transport = webTransport) => run(inbound, transport)
 
   /** Responds with an error to a request that does not become a call. */
   const refuse = (
@@ -83,8 +87,11 @@ export function createGateway<const U extends string, I extends Identity = Ident
     return reply
   }
 
+  let sockets: ResponsesSockets | undefined
+
   const adapter: AdapterFunctions = {
     match: (method, path, sharesRoot) => current.match(method, path, sharesRoot),
+    matchUpgrade: (path, sharesRoot) => matchUpgrade(current, path, sharesRoot),
     handle,
     async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
       const snapshot = current
@@ -104,6 +111,18 @@ export function createGateway<const U extends string, I extends Identity = Ident
         return { status: 101, headers: opened.session.headers, body: null }
       })
       return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
+    },
+    async responses(inbound, transport = webTransport) {
+      const { openSocket, ResponsesSockets } = await import('./open-socket.ts')
+      const found = matchUpgrade(current, inbound.path)
+      const codec = codecFor(found, inbound)
+      const reject = (error: GatewayError) => refuse(error, codec, { requestId: newId('req_') }, found, inbound)
+      if (found?.route.upgrade !== 'responses')
+        return { ok: false, reply: reject(new GatewayError('not_found', 'This path does not support WebSocket.')) }
+      if (closing !== undefined) return { ok: false, reply: reject(shuttingDown()) }
+      sockets ??= new ResponsesSockets()
+      const host = { run: (frame: Inbound, handler: Handler) => run(frame, transport, handler), reject }
+      return openSocket(sockets, inbound, current, host)
     },
   }
 
@@ -163,10 +182,9 @@ export function createGateway<const U extends string, I extends Identity = Ident
     },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
-      const found = current.match('GET', pathname)
       const { upgradeResponse } = await import('./upgrade-response.ts')
       const requestId = newId('req_')
-      const { response, error } = upgradeResponse(found, requestId)
+      const { response, error } = upgradeResponse(matchUpgrade(current, pathname)?.route.upgrade, requestId)
       notifyRejection(current.shared, { requestId }, null, { method: request.method, path: pathname }, response, error)
       return response
     },
@@ -202,6 +220,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
           resolve()
         }
       })
+      sockets?.drain(shuttingDown())
       notify({ kind: 'drain-started', activeCalls: running.count() })
       return closing
     },

@@ -11,7 +11,7 @@ import { defaultErrorFormat } from '../operations/handlers.ts'
 import { createMatcher, type RouteMatcher } from '../operations/match-route.ts'
 import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
-import type { HandlerConfig, Route } from '../operations/route.ts'
+import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
 import { routes } from '../operations/routes.ts'
 import { createCardSource } from '../routing/card-source.ts'
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
@@ -111,6 +111,13 @@ export function createSnapshot(
         .request
     },
   }
+}
+
+/** Returns the route that a WebSocket upgrade of a path reaches; null if the gateway does not serve the path. */
+export function matchUpgrade({ match }: ConfigSnapshot, path: string, sharesRoot?: boolean): RouteMatch | null {
+  const posted = match('POST', path, sharesRoot)
+  const isOpened = posted?.route.upgrade !== undefined && posted.allow === undefined
+  return isOpened ? posted : match('GET', path, sharesRoot)
 }
 
 /** Returns the path below the base path; '' for one that is not below it, which no route matches. */

@@ -2,25 +2,28 @@ import type { ErrorInfo } from '../base/errors.ts'
 import { idHeaders, json } from '../calls/reply.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import { defaultErrorFormat } from '../operations/handlers.ts'
-import type { RouteMatch } from '../operations/route.ts'
+import type { Route } from '../operations/route.ts'
 
-/** Responses to a WebSocket upgrade. 426 makes clients fall back to POST at once instead of retrying. */
+/**
+ * Responses to a WebSocket upgrade, by what the path would open. 426 makes clients fall back at once to POST, which offers the same,
+ * instead of retrying.
+ */
 const responses = {
-  fallback: { status: 426, message: 'This path does not support WebSocket. Send the request by POST.' },
-  unavailable: { status: 501, message: 'WebSocket is not available: this server does not keep connections open.' },
+  responses: { status: 426, message: 'This path does not support WebSocket. Send the request by POST.' },
+  realtime: { status: 501, message: 'WebSocket is not available: this server does not keep connections open.' },
   unknown: { status: 404, message: 'This path does not support WebSocket.' },
 } as const
 
 /**
  * Returns the response to an upgrade, on hosts that cannot hold sockets, and its error.
  *
- * @param found the match of the path with GET
+ * @param upgrade of the path's route; undefined: the path does not support WebSocket
  */
 export function upgradeResponse(
-  found: RouteMatch | null,
+  upgrade: Route['upgrade'],
   requestId: string,
 ): { readonly response: Response; readonly error: { readonly info: ErrorInfo } } {
-  const { status, message } = responses[found?.route.upgrade ?? 'unknown']
+  const { status, message } = responses[upgrade ?? 'unknown']
   const info: ErrorInfo = { kind: 'not_found', status, message }
   const { body } = wireCodecs[defaultErrorFormat].encodeError(info, requestId)
   const headers = {

@@ -6,7 +6,14 @@ import { plainNumbers } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
-import type { ClientCodec, ClientQuirks, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import type {
+  ClientCodec,
+  ClientQuirks,
+  ExchangeContext,
+  KeptState,
+  TargetTraits,
+  UpstreamCodec,
+} from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
 import { createReport, lossHeader } from '../formats/loss-report.ts'
@@ -167,7 +174,7 @@ export interface GenerationTranslation {
   /** Losses found after the headers were sent are reported in a comment before the stream's end. */
   readonly reportsLateLosses: boolean
   /** See CodecContext. */
-  readonly kept?: { readonly previous?: string }
+  readonly kept?: KeptState
   /** Edits the decoded request before it is encoded for the upstream. */
   readonly edit?: RequestEdit | undefined
 }

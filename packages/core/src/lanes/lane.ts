@@ -6,7 +6,7 @@ import type { OnLoss } from '../config/identity.ts'
 import type { Limits } from '../config/limits.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 import type { ReferencePolicy } from '../config/references.ts'
-import type { ClientQuirks, ClientWireCodec, RequestFlags, UpstreamWireCodec } from '../formats/codec.ts'
+import type { ClientQuirks, ClientWireCodec, KeptState, RequestFlags, UpstreamWireCodec } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -146,7 +146,7 @@ export interface Generation {
   readonly limits: Required<Limits>
   readonly references: ReferencePolicy
   /** See CodecContext. */
-  readonly kept?: { readonly previous?: string } | undefined
+  readonly kept?: KeptState | undefined
   /** Fetches media that the request names by URL. Absent: the URLs are sent. */
   readonly media?: MediaFetching | undefined
   /** Which upstreams may be sent the request's references to stored state. Absent: all. */

@@ -103,6 +103,11 @@ export interface Route {
   readonly queryKey?: boolean
   /** The WebSocket subprotocols may hold the credential. */
   readonly protocolKey?: boolean
+  /**
+   * What a WebSocket upgrade of this path opens: a realtime session, or a connection each of whose messages is a call of this route.
+   * Default: nothing.
+   */
+  readonly upgrade?: 'realtime' | 'responses'
   readonly requires?: RequiredHeader
   /** For paths that name the model: whether the response is streamed. */
   readonly stream?: boolean
@@ -111,8 +116,6 @@ export interface Route {
    * set, and the members in `drop` are removed. Default: a body has no `model` and `stream` if the path states them.
    */
   readonly rewritesBody?: { readonly drop?: readonly string[] }
-  /** The response to a WebSocket upgrade on hosts without sockets. `fallback`: POST offers the same; `unavailable`: 501. */
-  readonly upgrade?: 'fallback' | 'unavailable'
   /** Realtime: the query parameter that names the model if the path does not (default: `model`), and those that are ignored. */
   readonly sessionQuery?: { readonly model?: string; readonly ignored: readonly string[] }
   /** Requests may refer to earlier responses, which are stored. */

@@ -80,8 +80,8 @@ const ownRoutes: readonly Route[] = [
     operation: 'generate',
     format: 'responses',
     unversionedAlias: true,
-    upgrade: 'fallback',
     usesStoredResponses: true,
+    upgrade: 'responses',
   },
   {
     method: 'POST',
@@ -144,7 +144,7 @@ const ownRoutes: readonly Route[] = [
     operation: 'realtime',
     format: 'chat',
     protocolKey: true,
-    upgrade: 'unavailable',
+    upgrade: 'realtime',
   },
   { method: 'GET', path: '/v1/models', operation: 'list-models', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },

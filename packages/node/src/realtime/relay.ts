@@ -1,14 +1,11 @@
-import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { GatewayError, type RealtimeEnding, type RealtimeSession } from '@modelgate/core'
 import { WebSocket } from 'ws'
-import { bytesFlushed, WatchedClient } from '../client/watched-client.ts'
+import { maxUnansweredPings, WatchedSocketClient } from './watched-socket-client.ts'
 
 /** Buffered bytes for a slow side above which the other side is paused, and below which it is resumed. */
 const highWater = 1024 * 1024
 const lowWater = 256 * 1024
-/** Consecutive pings without any message from a side before its socket is closed. */
-const maxUnansweredPings = 4
 
 const goingAway = 1001
 const internalError = 1011
@@ -102,7 +99,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
   }, session.idleMs)
 
   // No other limit ends a session whose client sends but does not read.
-  const clientWatch = new WatchedSessionClient(clientSocket, connection, session.clientStallMs, () => {
+  const clientWatch = new WatchedSocketClient(clientSocket, connection, session.clientStallMs, () => {
     const text = `The client read nothing for ${session.clientStallMs / 1000} s (limits.clientStallMs); its connection was closed.`
     end(
       { outcome: 'aborted', error: new GatewayError('cancelled', text, { code: 'client_stalled' }) },
@@ -205,35 +202,4 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
 function closeWith(socket: WebSocket, code: number, reason: string): void {
   if (code === 1005) socket.close()
   else socket.close(code, reason)
-}
-
-/** Detects a client that does not read the messages of its session. */
-class WatchedSessionClient extends WatchedClient {
-  readonly #client: WebSocket
-  readonly #connection: Duplex
-  readonly #onStalled: () => void
-
-  constructor(client: WebSocket, connection: Duplex, stallMs: number, stalled: () => void) {
-    super()
-    this.#client = client
-    this.#connection = connection
-    this.#onStalled = stalled
-    this.watch(stallMs)
-  }
-
-  stop(): void {
-    this.unwatch()
-  }
-
-  protected pendingBytes(): number {
-    return this.#client.bufferedAmount
-  }
-
-  protected progress(): number {
-    return this.#connection instanceof Socket ? bytesFlushed(this.#connection) : -this.#client.bufferedAmount
-  }
-
-  protected onStalled(): void {
-    this.#onStalled()
-  }
 }

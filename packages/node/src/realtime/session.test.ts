@@ -194,7 +194,7 @@ describe('the host', () => {
     expect(await greet(port, '/own')).toBe('the host')
     expect(await greet(port, path)).toBe('hello')
     // The gateway still serves its other paths.
-    expect(await greet(port, '/v1/responses')).toContain('426')
+    expect(await greet(port, '/v1/models')).toContain('404')
   })
 
   it.each([

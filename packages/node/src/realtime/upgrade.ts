@@ -1,10 +1,12 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
-import type { Gateway, Reply } from '@modelgate/core'
+import type { Gateway, Reply, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { pathOf } from '../server/inbound.ts'
+import { sharedTransport } from '../transport/undici-transport.ts'
 import { createDial, type DialTls } from './dial.ts'
+import { serveResponses } from './responses.ts'
 import { serveRealtime } from './session.ts'
 
 /** Options of `nodeUpgrade`. */
@@ -13,13 +15,19 @@ export interface UpgradeOptions {
   basePath?: string
   /** TLS options, for realtime upstreams behind a private certificate authority. */
   tls?: DialTls
+  /**
+   * Sends the upstream calls of responses over WebSockets. Pass the one that the request listener uses, if you set one there. Default: one
+   * `undiciTransport()` shared by the whole process.
+   */
+  transport?: Transport
 }
 
 /** Milliseconds for a client to close its connection after a response other than 101. */
 const closeMs = 5000
 
 /**
- * Creates a listener for a server's `upgrade` event that serves realtime sessions, and the gateway's other paths in plain HTTP.
+ * Creates a listener for a server's `upgrade` event that serves realtime sessions and responses over WebSockets, and the gateway's other
+ * paths in plain HTTP.
  * Upgrades on other paths are left to the server's other `upgrade` listeners, and get a 404 if there are none. Other protocols
  * (`Upgrade: h2c`) are ignored: the server's request listener serves such a request. Call `gateway.close()` before
  * `server.close()`, which waits for sessions without ending them.
@@ -28,21 +36,24 @@ export function nodeUpgrade(
   gateway: Gateway,
   options: UpgradeOptions = {},
 ): (req: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  const { basePath = '', tls } = options
+  const { basePath = '', tls, transport = sharedTransport() } = options
   const dial = createDial(tls)
   const adapter = adapterFunctions(gateway)
   return function (this: unknown, req, socket, head) {
     const url = pathBelow(pathOf(req.url ?? '/'), basePath)
-    const match = url === undefined ? null : adapter.match('GET', url.split('?', 1)[0] ?? url)
+    const match = url === undefined ? null : adapter.matchUpgrade(url.split('?', 1)[0] ?? url)
+    const upgrade = match?.route.upgrade
     if (match === null && hasOtherListeners(this)) return
     if (!requestsWebSocket(req) && ignoreUpgrade(this, req, socket, head)) return
     // Without a listener, the error of a client that disconnects would end the process.
     const onError = (): void => void socket.destroy()
     socket.on('error', onError)
     const response =
-      url !== undefined && match?.route.operation === 'realtime'
-        ? serveRealtime(adapter, dial, req, socket, head, url)
-        : plainResponse(gateway, req, url ?? '/')
+      url === undefined || upgrade === undefined
+        ? plainResponse(gateway, req, url ?? '/')
+        : upgrade === 'realtime'
+          ? serveRealtime(adapter, dial, req, socket, head, url)
+          : serveResponses(adapter, transport, req, socket, head, url)
     response.then(
       (reply) => {
         if (reply !== undefined) send(socket, reply)

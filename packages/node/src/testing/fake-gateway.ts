@@ -139,7 +139,9 @@ export function createFakeGateway(): FakeGateway {
   }
   return setAdapterFunctions(gateway, {
     match,
+    matchUpgrade: (path) => match('GET', path),
     handle,
+    responses: async () => ({ ok: false, reply: json(426, { error: { message: 'no WebSocket' } }) }),
     realtime: async () => ({ ok: false, reply: json(501, { error: { message: 'no realtime' } }) }),
   })
 }

@@ -190,7 +190,7 @@ export interface Frame {
   createdAt: number
 }
 
-/** Returns the id of a response. A response that the gateway stores gets a new one, since upstreams that store nothing reuse ids. */
+/** Returns the id of a response. A response that the gateway keeps gets a new one, since upstreams that store nothing reuse ids. */
 export const responseId = (id: string, { kept, upstream, newId }: ExchangeContext): string =>
   id === '' || (kept !== undefined && upstream !== 'responses') ? newId('resp_') : id
 
@@ -238,7 +238,7 @@ function encodeSettings(context: ExchangeContext): JsonObject {
     safety_identifier: user?.safetyId ?? null,
     service_tier: request.serviceTier ?? 'default',
     // True only if the gateway stores the response, whatever the request said.
-    store: context.kept !== undefined,
+    store: context.kept !== undefined && context.kept.inConnection !== true,
     temperature: sampling?.temperature ?? 1,
     text: encodeTextSettings(output),
     tool_choice: clientExtra.tool_choice ?? (tools?.choice === undefined ? 'auto' : encodeChoice(tools.choice, tools)),

@@ -15,7 +15,7 @@ import { type ResolvedRequest, resolveReferences } from './resolve-references.ts
 /**
  * Generates a response for a request that may refer to stored responses. References are replaced by their content. The response is stored,
  * unless the request has `store: false` or storing is disabled for this caller. If the upstream stores the response itself, only the
- * upstream is recorded.
+ * upstream is recorded. On a WebSocket, the connection keeps a response that is not stored.
  */
 export async function generateAndStore(
   call: RoutedCall,
@@ -30,10 +30,17 @@ export async function generateAndStore(
   const resolved = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
   const stored = { onlyUpstream, unknown, notOwned }
-  if (request.value.store === false || !records.isEnabled) return generate(call, request, { stored })
-  const kept = previous === undefined ? {} : { previous }
+  const isStored = request.value.store !== false && records.isEnabled
+  if (!isStored && records.connection === undefined) return generate(call, request, { stored })
+  const kept = isStored ? (previous === undefined ? {} : { previous }) : inConnection(received)
   const reply = await generate(call, request, { stored, kept })
-  return storeReply(reply, { records, resolved, record, logger })
+  return storeReply(reply, { records, resolved, record, logger, isStored, items: new Map() })
+}
+
+/** The response is not stored, but its connection keeps it. */
+function inConnection({ value }: RequestBody): NonNullable<Generation['kept']> {
+  const previous = value.previous_response_id
+  return { inConnection: true, ...(typeof previous === 'string' ? { previous } : {}) }
 }
 
 /** A call whose response is stored. */
@@ -42,6 +49,10 @@ interface StoringCall {
   readonly resolved: ResolvedRequest
   readonly record: CallRecord
   readonly logger: Logger
+  /** False: only the connection keeps the response. */
+  readonly isStored: boolean
+  /** The finished items of a stream so far, by their position, if a connection keeps the response. */
+  readonly items: Map<number, Json>
 }
 
 /** Events with a response that matters here. The first one claims the id for its owner; the others state the outcome. */
@@ -101,6 +112,7 @@ async function storeFromChunk(chunk: Uint8Array, storing: StoringCall): Promise<
   for (let at = 0, end = 0; at < chunk.length; at = end) {
     end = blockEnd(chunk, at)
     const block = chunk.subarray(at, end)
+    if (storing.records.connection !== undefined) collectItem(block, storing.items)
     const eventText = storedEventText(block)
     const forClient = eventText === undefined ? undefined : await storeFromBlock(eventText, storing)
     if (forClient === undefined) continue
@@ -110,6 +122,17 @@ async function storeFromChunk(chunk: Uint8Array, storing: StoringCall): Promise<
   }
   if (from < chunk.length || parts.length === 0) parts.push(from === 0 ? chunk : chunk.subarray(from))
   return parts
+}
+
+const itemDone = 'response.output_item.done'
+
+/** Collects a finished item: some servers end a stream with a response whose output is empty. */
+function collectItem(block: Uint8Array, items: Map<number, Json>): void {
+  if (!decoder.decode(block.subarray(0, nameBytes)).includes(itemDone)) return
+  for (const { data } of decodeBlock(decoder.decode(block)) ?? []) {
+    const event = parse(data)
+    if (isObject(event?.item) && typeof event.output_index === 'number') items.set(event.output_index, event.item)
+  }
 }
 
 /** Names of events about a part of a response. */
@@ -147,24 +170,51 @@ async function storeFromBlock(block: string, storing: StoringCall): Promise<stri
 async function storeResponse(response: JsonObject, storing: StoringCall): Promise<JsonObject> {
   const { records, resolved, record } = storing
   const { owner } = records
-  const { input, previous } = resolved
-  if (record.upstreamFormat === record.format) {
-    // Not every server of this format stores responses. The upstream's own `store` is forwarded unchanged.
-    if (response.store !== false)
-      await saveRecord(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, storing)
-    return response
-  }
-  if (response.status === 'in_progress') return response
+  const { input, previous, continued } = resolved
+  const isSame = record.upstreamFormat === record.format
   // A failed response cannot be continued.
   const isWhole = response.status === 'completed' || response.status === 'incomplete'
-  const isStored =
+  // Not every server of this format stores responses. The upstream's own `store` is forwarded unchanged.
+  const saveForwarded = () =>
+    response.store !== false &&
+    saveRecord(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, storing)
+  // The store cannot hold a conversation that begins at an upstream.
+  const saveKept = () =>
     isWhole &&
-    (await saveRecord(
+    continued === undefined &&
+    saveRecord(
       response,
       { kind: 'kept', owner, response, input: input.map(withId), ...(previous === undefined ? {} : { previous }) },
       storing,
-    ))
+    )
+  const isStored = storing.isStored && (await (isSame ? saveForwarded() : saveKept()))
+  if (isWhole) keepInConnection(response, isStored, storing)
+  if (isSame || !storing.isStored || response.status === 'in_progress') return response
   return isStored || response.store !== true ? response : { ...response, store: false }
+}
+
+/** Makes a response the latest one of its lane, if its request came over a WebSocket. */
+function keepInConnection(response: JsonObject, isStored: boolean, storing: StoringCall): void {
+  const { records, resolved, record, logger, items } = storing
+  const { connection } = records
+  if (connection === undefined) return
+  const id = itemId(response)
+  if (isStored || id === undefined) {
+    connection.forget()
+    return
+  }
+  const listed = outputItems(response)
+  const output = listed.length > 0 ? listed : [...items].sort(([a], [b]) => a - b).map(([, item]) => item)
+  const base = resolved.continued ?? resolved.previous
+  try {
+    connection.save(id, { items: [...resolved.input, ...output], ...(base === undefined ? {} : { base }) })
+  } catch (error) {
+    connection.forget()
+    logger.warn(
+      `modelgate: response of request ${record.requestId} is too large to be continued on its WebSocket (limits.socketStateChars)`,
+      error,
+    )
+  }
 }
 
 /** Saves a record. Returns whether the store accepted it. */

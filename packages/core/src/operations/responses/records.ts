@@ -28,6 +28,23 @@ export type ResponseRecord = KeptResponse | ForwardedResponse
 /** A record of another caller. It is reported as not found, and must not be requested from an upstream either. */
 export const foreignRecord = Symbol('foreign')
 
+/** A response that only its WebSocket connection knows, with the conversation before it. */
+export interface RecentResponse {
+  /** All items of the conversation since `base`, the response's output included. */
+  readonly items: readonly Json[]
+  /** The stored response that the conversation continues, here or at an upstream. */
+  readonly base?: string
+}
+
+/** The latest responses of a WebSocket connection, for one caller's request. */
+export interface ConnectionRecords {
+  response(id: string): RecentResponse | undefined
+  /** Replaces the lane's latest response. Throws for a response that is too large. */
+  save(id: string, recent: RecentResponse): void
+  /** Forgets the lane's latest response. */
+  forget(): void
+}
+
 /**
  * Access of one caller to the response store. Keys of the store:
  *
@@ -40,6 +57,8 @@ export interface CallerRecords {
   readonly owner: string
   /** True if responses are stored for this caller. */
   readonly isEnabled: boolean
+  /** Present for a request on a WebSocket. */
+  readonly connection?: ConnectionRecords
   response(id: string): Promise<ResponseRecord | typeof foreignRecord | undefined>
   /** Returns a stored item of this caller. */
   item(id: string): Promise<JsonObject | typeof foreignRecord | undefined>

@@ -50,10 +50,15 @@ export async function resolveReferences(
 /** A request whose references are replaced by what the gateway has stored. */
 export interface ResolvedRequest {
   readonly request: RequestBody
-  /** Items of this call itself with references resolved. They are stored with its response. */
+  /**
+   * Items of this call with references resolved, after those of earlier responses that only the connection knows. They are stored with
+   * the response.
+   */
   readonly input: readonly Json[]
   /** The previous response, if the gateway has stored it. */
   readonly previous?: string
+  /** The previous response, if it stays in the request: only an upstream has its content. */
+  readonly continued?: string
   /** The only upstream that has the objects that the request refers to. */
   readonly onlyUpstream?: string
   /**
@@ -89,21 +94,50 @@ async function resolveStoredResponses(
   const { input } = resolvedItems
   const notOwned = resolvedItems.notOwned === undefined ? {} : { notOwned: resolvedItems.notOwned }
   const id = value.previous_response_id
-  const earlier = typeof id === 'string' ? await records.response(id) : undefined
-  if (earlier === foreignRecord) throw notFound(String(id))
-  if (earlier?.kind === 'forwarded') return { request, input, onlyUpstream: earlier.upstream, ...notOwned }
-  const resolved = input.some((item, index) => item !== original[index])
-  if (earlier === undefined) {
-    const same = { request: resolved ? rewritten(request, { input: [...input] }) : request, input, ...notOwned }
-    if (typeof id !== 'string' || id === '') return same
-    const unknown = notFound(id)
-    if (!acceptsReference(policy, 'responses', id)) throw unknown
-    return { ...same, unknown }
+  const recent = typeof id === 'string' ? records.connection?.response(id) : undefined
+  if (recent !== undefined) reserve(size, [...recent.items])
+  const items = recent === undefined ? [...input] : [...recent.items, ...input]
+  // What only the connection knows is part of the request from here on, and continues its base.
+  const base = recent === undefined ? id : recent.base
+  const found =
+    typeof base === 'string' && base !== '' ? await findPrevious(base, String(id), records, policy) : undefined
+  if (found === undefined || 'continued' in found) {
+    const resolved = recent !== undefined || input.some((item, index) => item !== original[index])
+    const set: JsonObject = { input: items }
+    if (recent !== undefined) set.previous_response_id = base ?? null
+    // An upstream that has the previous response has the items that this request refers to.
+    const unchanged = !resolved || (recent === undefined && found?.onlyUpstream !== undefined)
+    return { ...found, request: unchanged ? request : rewritten(request, set), input: items, ...notOwned }
   }
-  const previous = id as string
-  const before = await conversation(previous, records, size)
-  const expanded = rewritten(request, { input: [...before, ...input], previous_response_id: null })
-  return { request: expanded, input, previous, ...notOwned }
+  const before = await conversation(found.previous, records, size)
+  const expanded = rewritten(request, { input: [...before, ...items], previous_response_id: null })
+  return { request: expanded, input: items, previous: found.previous, ...notOwned }
+}
+
+/** Where the content of a previous response is: in the store (`previous`), or only at an upstream (`continued`). */
+type FoundPrevious =
+  | { readonly previous: string }
+  | { readonly continued: string; readonly onlyUpstream?: string; readonly unknown?: GatewayError }
+
+/**
+ * Finds the previous response of a request.
+ *
+ * @param named the id in the client's request, for errors
+ * @throws GatewayError for another caller's id, and for an unknown one that the configuration does not accept
+ */
+async function findPrevious(
+  id: string,
+  named: string,
+  records: CallerRecords,
+  policy: ReferencePolicy,
+): Promise<FoundPrevious> {
+  const record = await records.response(id)
+  if (record === foreignRecord) throw notFound(named)
+  if (record?.kind === 'forwarded') return { continued: id, onlyUpstream: record.upstream }
+  if (record !== undefined) return { previous: id }
+  const unknown = notFound(named)
+  if (!acceptsReference(policy, 'responses', id)) throw unknown
+  return { continued: id, unknown }
 }
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])

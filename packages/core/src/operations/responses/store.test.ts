@@ -16,7 +16,7 @@ describe('the in-memory store', () => {
     store.set('j', value, 100)
     expect([store.get('b'), store.get('c')]).toEqual([undefined, value])
     // An entry that is too large removes no other entry and is reported as not stored.
-    expect(() => store.set('k', 'x'.repeat(999), 100)).toThrow('an eighth of maxChars (1000)')
+    expect(() => store.set('k', 'x'.repeat(999), 100)).toThrow('1/8 of maxChars (1000)')
     expect([store.get('c'), store.get('k')]).toEqual([value, undefined])
   })
 

@@ -15,14 +15,23 @@ export interface MemoryStoreOptions {
 
 /** Size of an entry in addition to its texts. */
 const entryChars = 100
-const maxShareDivisor = 8
+/** The largest value is this share of all values together. */
+const storedShare = 1 / 8
 const weightOf = (key: string, value: string): number => key.length + value.length + entryChars
 
 /** Creates a store that keeps responses in this process. They are lost when it ends, and other processes cannot see them. */
-export function memoryResponseStore({
-  maxChars = 32 * 1024 * 1024,
-  now = monotonicNow,
-}: MemoryStoreOptions = {}): ResponseStore {
+export const memoryResponseStore = (options: MemoryStoreOptions = {}): ResponseStore =>
+  boundedStore(options, storedShare)
+
+/**
+ * Creates a store in memory. All its functions are synchronous.
+ *
+ * @param largestShare size of the largest value, as a share of all values together
+ */
+export function boundedStore(
+  { maxChars = 32 * 1024 * 1024, now = monotonicNow }: MemoryStoreOptions,
+  largestShare: number,
+): ResponseStore {
   const entries = new Map<string, { readonly value: string; readonly until: number; readonly owner: string }>()
   /** Keys of each owner, the oldest first, and the size of their entries. */
   const owners = new Map<string, { chars: number; readonly keys: Set<string> }>()
@@ -57,9 +66,9 @@ export function memoryResponseStore({
     set(key, value, ttlMs, owner = '') {
       drop(key)
       // A single huge value must not displace the values of all others.
-      if (weightOf(key, value) > maxChars / maxShareDivisor)
+      if (weightOf(key, value) > maxChars * largestShare)
         throw new RangeError(
-          `A value of ${value.length} characters is larger than an eighth of maxChars (${maxChars}). Raise maxChars to store it.`,
+          `A value of ${value.length} characters is larger than 1/${1 / largestShare} of maxChars (${maxChars}). Raise maxChars to store it.`,
         )
       const weight = weightOf(key, value)
       entries.set(key, { value, until: now() + ttlMs, owner })
