@@ -114,15 +114,15 @@ export function createGateway<const U extends string, I extends Identity = Ident
     },
     async responses(inbound, transport = webTransport) {
       const { openSocket, ResponsesSockets } = await import('./open-socket.ts')
+      sockets ??= new ResponsesSockets()
       const found = matchUpgrade(current, inbound.path)
       const codec = codecFor(found, inbound)
-      const reject = (error: GatewayError) => refuse(error, codec, { requestId: newId('req_') }, found, inbound)
-      if (found?.route.upgrade !== 'responses')
-        return { ok: false, reply: reject(new GatewayError('not_found', 'This path does not support WebSocket.')) }
-      if (closing !== undefined) return { ok: false, reply: reject(shuttingDown()) }
-      sockets ??= new ResponsesSockets()
-      const host = { run: (frame: Inbound, handler: Handler) => run(frame, transport, handler), reject }
-      return openSocket(sockets, inbound, current, host)
+      return openSocket(sockets, inbound, current, {
+        found,
+        run: (frame, handler) => run(frame, transport, handler),
+        reject: (error) => refuse(error, codec, { requestId: newId('req_') }, found, inbound),
+        stopped: closing && shuttingDown(),
+      })
     },
   }
 

@@ -3,13 +3,12 @@ import { GatewayError } from '../base/errors.ts'
 import { idHeaders } from '../calls/reply.ts'
 import type { ResponsesSocketOpening } from '../config/responses-socket.ts'
 import type { ResponseStore } from '../config/stores.ts'
-import type { Inbound, Reply } from '../http/inbound.ts'
-import { offeredToken } from '../http/inbound.ts'
+import { type Inbound, offeredToken } from '../http/inbound.ts'
 import { checkHandshake, chooseProtocol } from '../operations/realtime/handshake.ts'
 import { ConnectionState } from '../operations/responses/socket/connection-state.ts'
 import { ResponsesConnection, type SocketHost } from '../operations/responses/socket/socket.ts'
 import { boundedStore } from '../operations/responses/store.ts'
-import type { Route } from '../operations/route.ts'
+import type { Route, RouteMatch } from '../operations/route.ts'
 import { authenticate } from './authenticate.ts'
 import type { ConfigSnapshot } from './snapshot.ts'
 
@@ -85,20 +84,31 @@ function withoutHandshake(inbound: Inbound): Inbound {
   }
 }
 
+/** What a connection needs of the gateway that opens it. */
+interface OpeningGateway extends Pick<SocketHost, 'run' | 'reject'> {
+  /** The route of the upgrade's path. */
+  readonly found: RouteMatch | null
+  /** Set if the gateway shuts down. */
+  readonly stopped: GatewayError | undefined
+}
+
 /** Opens a connection, or returns the reply that rejects it. */
 export async function openSocket(
   sockets: ResponsesSockets,
   inbound: Inbound,
   snapshot: ConfigSnapshot,
-  host: Pick<SocketHost, 'run' | 'reject'>,
+  { found, stopped, ...host }: OpeningGateway,
 ): Promise<ResponsesSocketOpening> {
   try {
+    if (found?.route.upgrade !== 'responses')
+      throw new GatewayError('not_found', 'This path does not support WebSocket.')
+    if (stopped !== undefined) throw stopped
     return { ok: true, socket: await sockets.open(inbound, snapshot, host) }
   } catch (cause) {
     const error =
       cause instanceof GatewayError
         ? cause
         : new GatewayError('internal', 'The gateway failed to open the WebSocket.', { cause })
-    return { ok: false, reply: host.reject(error) satisfies Reply }
+    return { ok: false, reply: host.reject(error) }
   }
 }
