@@ -30,6 +30,29 @@ async function isAccepted({ gateway }: Settings, credential: string): Promise<bo
   return status === 200
 }
 
+describe('model cards of a JSON file', () => {
+  const json = (card: object, modelCards: object) => ({
+    'modelgate.config.json': JSON.stringify({
+      upstreams: { a: { provider: 'openai', apiKey: 'k' } },
+      models: { m: { targets: [{ upstream: 'a', model: 'x', when: ['fits', 'tools'], card }], card } },
+      modelCards,
+    }),
+  })
+
+  it('are used by the gateway', async () => {
+    const { gateway } = await read(json({ contextWindow: 1234 }, { table: false, prices: true }))
+    const [model] = await createGateway({ ...gateway, logger: false }).describeModels(['m'])
+    expect(model).toMatchObject({ id: 'm', contextWindow: 1234 })
+  })
+
+  it('are checked by the gateway', async () => {
+    const { gateway } = await read(json({ contextwindow: 1 }, { price: true }))
+    const create = () => createGateway({ ...gateway, logger: false })
+    expect(create).toThrow(/card\.contextwindow is unknown\. Did you mean 'contextWindow'\?/)
+    expect(create).toThrow(/modelCards\.price is unknown/)
+  })
+})
+
 describe('listen address', () => {
   const both = config(`port: 1, host: 'h1', ${upstreams}`)
   it.each([
