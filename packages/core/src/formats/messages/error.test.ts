@@ -119,6 +119,16 @@ describe('messages that clients parse', () => {
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 10001 tokens.",
       'prompt is too long: 10001 tokens > 8192 maximum',
     ],
+    [
+      'context_length_exceeded',
+      "This model's maximum context length is 128000 tokens. However, you requested 150000 tokens (120000 in the messages, 30000 in the completion).",
+      'input length and `max_tokens` exceed context limit: 120000 + 30000 > 128000, decrease input length or `max_tokens` and try again',
+    ],
+    [
+      'context_length_exceeded',
+      "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens (7000 in the messages, 1000 in the functions, and 1000 in the completion).",
+      'prompt is too long: 8000 tokens > 4096 maximum',
+    ],
     ['context_length_exceeded', 'Too much.', 'prompt is too long: Too much.'],
     ['context_length_exceeded', 'prompt is too long: 3 tokens > 2 maximum', 'prompt is too long: 3 tokens > 2 maximum'],
   ])('encodes %s with the message that clients expect: %s', (kind, message, wording) => {

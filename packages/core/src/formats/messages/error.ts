@@ -150,10 +150,21 @@ function messageFor({ kind, message, param, contextSize }: ErrorInfo): string {
   if (kind === 'model_not_found' && param !== undefined && param !== 'model') return message
   if (kind === 'model_not_found') return message.startsWith('model:') ? message : `model: ${quoted(message) ?? message}`
   if (kind !== 'context_length_exceeded' || message.includes('prompt is too long')) return message
+  const parts = partsOf(message)
+  if (parts !== undefined) return contextMessage(parts)
   const [limit, used] = [...message.matchAll(/\d{3,}/g)].map(Number).sort((a, b) => a - b)
   return limit !== undefined && used !== undefined && limit < used
     ? `prompt is too long: ${used} tokens > ${limit} maximum`
     : `prompt is too long: ${message}`
+}
+
+/** Reads OpenAI's sentence with four numbers: the limit, and the requested tokens, of which some are for the completion. */
+function partsOf(message: string): ContextSize | undefined {
+  const read = (pattern: RegExp): number => Number(pattern.exec(message)?.[1])
+  const output = read(/(\d{1,9}) in the completion/)
+  const limit = read(/context length is (\d+)/)
+  const input = read(/you requested (\d+)/) - output
+  return input + output > limit ? { input, output: input > limit ? 0 : output, limit } : undefined
 }
 
 /** Claude Code reads the numbers: it compacts the conversation after the first sentence, and lowers `max_tokens` after the second one. */
