@@ -10,7 +10,7 @@ export {
   type RetryHints,
 } from './base/errors.ts'
 export type { Json, JsonObject } from './base/json/json.ts'
-export type { Format, Operation, OperationName, SharedFormat, UpstreamFormat } from './base/names.ts'
+export type { Format, ObjectOperation, Operation, OperationName, SharedFormat, UpstreamFormat } from './base/names.ts'
 export type {
   Authenticate,
   AuthRequest,
@@ -20,6 +20,7 @@ export type {
   Logger,
   ModelCardsConfig,
   ModelRoute,
+  ObjectsConfig,
   RequestTraits,
   ResponsesConfig,
   RetryConfig,
@@ -124,6 +125,7 @@ export type {
   BodyEdit,
   HostedCall,
   Hosting,
+  ObjectKind,
   OutgoingCall,
   Upstream,
   UpstreamKey,

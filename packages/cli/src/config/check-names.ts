@@ -28,6 +28,7 @@ const fields = {
   references: 'object',
   plugins: 'any',
   limits: 'object',
+  objects: 'object',
   retry: 'any',
   breaker: 'any',
   health: 'code',

@@ -17,6 +17,7 @@ const bases: Readonly<Record<ReferenceScheme, JsonObject>> = {
   chat: { messages: [{ role: 'user', content: 'hello' }] },
   messages: { max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] },
   responses: { input: [{ role: 'user', content: 'hello' }] },
+  conversations: {},
   gemini: { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
   'realtime-sessions': { session: { type: 'realtime', model: 'placeholder' } },
   'image-edits': { prompt: 'a hat', images: [{ image_url: 'data:image/png;base64,AAAA' }] },

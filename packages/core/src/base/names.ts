@@ -24,6 +24,15 @@ export type OperationName =
   | 'speech'
   | 'realtime-sessions'
 
+/** An operation on an object that an upstream stores for a caller, such as a file. */
+export type ObjectOperation =
+  | 'create-object'
+  | 'list-objects'
+  | 'get-object'
+  | 'update-object'
+  | 'delete-object'
+  | 'get-object-content'
+
 /** The operation of a route. Chat generation is `generate` in every format. */
 export type Operation =
   | 'generate'
@@ -34,6 +43,7 @@ export type Operation =
   | 'delete-response'
   | 'list-input-items'
   | 'cancel-response'
+  | ObjectOperation
   | 'realtime'
   /** An endpoint of a plugin. */
   | 'plugin'

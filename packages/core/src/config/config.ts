@@ -61,6 +61,8 @@ export interface GatewayConfig<U extends string = string, I extends Identity = I
   tokenizer?: Tokenizer
   /** Storage of responses to `/v1/responses`, for `previous_response_id`, references to items, and retrieval. */
   responses?: ResponsesConfig
+  /** Files and conversations that clients create at upstreams. */
+  objects?: ObjectsConfig<NoInfer<U>>
   /**
    * Rules for references to stored objects (files, responses), by kind. `'own'`: objects that the gateway knows as the caller's.
    * `'pass'`: also unknown objects. A list: these ids for every caller, in addition to the caller's own. A response that the gateway knows
@@ -160,6 +162,19 @@ export interface ModelCardsConfig {
    * prices of a configured `card`.
    */
   prices?: boolean
+}
+
+/** Files, conversations and other objects that clients create at upstreams. */
+export interface ObjectsConfig<U extends string = string> {
+  /**
+   * Upstreams that store new objects, by preference: the first one whose API has the kind of object in the client's format. Default: the
+   * only upstream that has it; with several, clients receive an error that names this option.
+   */
+  upstreams?: readonly U[]
+  /**
+   * Milliseconds for which the gateway remembers the owner of an object. After that, its owner can no longer use it. Default: 30 days.
+   */
+  ttlMs?: number
 }
 
 /** Route of a model: the name of an upstream (with the same model name there), a target, a list of targets tried in order, or a plan. */

@@ -57,6 +57,7 @@ export function createSnapshot(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
+      config.objects?.ttlMs ?? defaultObjectTtlMs,
     )
   const plugins = resolvePlugins(config)
   const references = resolveReferences(config.references)
@@ -138,6 +139,8 @@ export function warnAboutMemoryStore({ usesDefaultStore, config, shared }: Confi
   )
 }
 
+/** Files and conversations are in use for longer than responses. */
+const defaultObjectTtlMs = 30 * 24 * 60 * 60 * 1000
 const defaultTtlMs = 24 * 60 * 60 * 1000
 
 function configuredTransport({ fetch, transport }: GatewayConfig): Transport | undefined {

@@ -81,7 +81,7 @@ function checkListedModels({ listedModels, models }: GatewayConfig, report: Repo
 }
 
 function checkOptions(config: GatewayConfig, report: ReportProblem): void {
-  const { health, explain, tokenizer, basePath, spool, media, fetch, transport } = config
+  const { health, explain, tokenizer, basePath, spool, media, fetch, transport, objects } = config
   if (health !== undefined && (typeof health.read !== 'function' || typeof health.write !== 'function'))
     report('health is not a HealthState: set an object with read(id) and write(id, cooldown)')
   if (explain !== undefined && typeof explain !== 'boolean' && typeof explain !== 'function')
@@ -102,6 +102,12 @@ function checkOptions(config: GatewayConfig, report: ReportProblem): void {
     if (value !== undefined && !(typeof value === 'number' && value > 0 && value <= most))
       report(`media.${name} is ${String(value)}: write a number from 1 to ${most}`)
   }
+  for (const name of objects?.upstreams ?? [])
+    if (!Object.hasOwn(config.upstreams ?? {}, name) || config.upstreams[name]?.objects === undefined)
+      report(`objects.upstreams holds '${name}', which is no upstream that stores objects: name one such as openai()`)
+  const { ttlMs } = objects ?? {}
+  if (ttlMs !== undefined && !(typeof ttlMs === 'number' && ttlMs > 0))
+    report(`objects.ttlMs is ${String(ttlMs)}: write a number greater than 0`)
   if (basePath !== undefined && !(basePath.startsWith('/') && !basePath.endsWith('/')))
     report(`basePath is '${basePath}': it must start with '/' and not end with one, as in '/ai'`)
 }

@@ -78,7 +78,13 @@ const vertexMounts: readonly Mount[] = vertexRoots.flatMap(({ express, project }
 /** Paths of vendors' clients, beyond those of the four formats. Each row adds routes to the table. */
 export const mounts: readonly Mount[] = [
   { family: 'Azure OpenAI', prefix: '/openai/v1', serves: '/v1', formats: openai },
-  { family: 'Azure OpenAI', prefix: '/openai', serves: '/v1', paths: ['/responses', '/models'], formats: openai },
+  {
+    family: 'Azure OpenAI',
+    prefix: '/openai',
+    serves: '/v1',
+    paths: ['/responses', '/models', '/files'],
+    formats: openai,
+  },
   {
     family: 'Azure OpenAI',
     prefix: '/openai/realtime',

@@ -66,6 +66,7 @@ export function codecFor(found: RouteMatch | null, inbound: Inbound): ClientWire
 }
 
 const modelOperation = lazy(() => import('./model-operations.ts').then((found) => found.handleModelOperation))
+const storedObject = lazy(() => import('./objects/handle.ts').then((found) => found.handleObject))
 const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
 
 type OtherOperation = Exclude<Operation, OperationName>
@@ -80,6 +81,12 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'delete-response': storedResponse,
   'list-input-items': storedResponse,
   'cancel-response': storedResponse,
+  'create-object': storedObject,
+  'list-objects': storedObject,
+  'get-object': storedObject,
+  'update-object': storedObject,
+  'delete-object': storedObject,
+  'get-object-content': storedObject,
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
   realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
   plugin: lazy(() => import('./plugin-route.ts').then((found) => found.handlePluginRoute)),

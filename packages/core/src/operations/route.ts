@@ -11,6 +11,7 @@ import type { RequestBody } from '../formats/request-body.ts'
 import type { FramingName } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
+import type { ObjectKind } from '../upstreams/upstream.ts'
 import type { CallerRecords } from './responses/records.ts'
 
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
@@ -118,6 +119,8 @@ export interface Route {
   readonly rewritesBody?: { readonly drop?: readonly string[] }
   /** Realtime: the query parameter that names the model if the path does not (default: `model`), and those that are ignored. */
   readonly sessionQuery?: { readonly model?: string; readonly ignored: readonly string[] }
+  /** The kind of stored objects, for operations on them. */
+  readonly object?: ObjectKind
   /** Requests may refer to earlier responses, which are stored. */
   readonly usesStoredResponses?: boolean
   /** The handler of a plugin's route. */

@@ -9,6 +9,28 @@ const listDialects = {
 } as const
 const dated = { names: ['anthropic-version', 'vendor-version'], shape: 'date' } as const
 
+/** Two providers share the path of files. */
+const fileDialects = { 'anthropic-version': 'messages', 'vendor-version': 'messages' } as const
+
+const storedFile = [
+  ['POST', '', 'create-object'],
+  ['GET', '', 'list-objects'],
+  ['GET', '/{id}', 'get-object'],
+  ['DELETE', '/{id}', 'delete-object'],
+  ['GET', '/{id}/content', 'get-object-content'],
+] as const
+
+const conversation = [
+  ['POST', '', 'create-object'],
+  ['GET', '/{id}', 'get-object'],
+  ['POST', '/{id}', 'update-object'],
+  ['DELETE', '/{id}', 'delete-object'],
+  ['GET', '/{id}/items', 'get-object'],
+  ['POST', '/{id}/items', 'update-object'],
+  ['GET', '/{id}/items/{item}', 'get-object'],
+  ['DELETE', '/{id}/items/{item}', 'update-object'],
+] as const
+
 /** The actions of a model that the path names. */
 const modelActions = (prefix: string): readonly Route[] =>
   (
@@ -42,6 +64,17 @@ const storedResponses: readonly Route[] = (
     { method: 'POST', path: '/v1/responses/{id}/cancel', operation: 'cancel-response' },
   ] as const
 ).map((route) => ({ format: 'responses', ...route }))
+
+/** Objects that an upstream stores for their owner: paths below that of their kind. */
+const objectPaths = {
+  files: { format: 'chat', path: '/v1/files', formatByHeader: fileDialects, rows: storedFile },
+  conversations: { format: 'responses', path: '/v1/conversations', rows: conversation },
+} as const
+
+const objectRoutes: readonly Route[] = (['files', 'conversations'] as const).flatMap((object) => {
+  const { path, rows, ...fields } = objectPaths[object]
+  return rows.map(([method, rest, operation]): Route => ({ method, path: path + rest, operation, object, ...fields }))
+})
 
 /** Images and sound. */
 const media: readonly Route[] = (
@@ -121,6 +154,7 @@ const ownRoutes: readonly Route[] = [
     dialect: 'openai',
     unversionedAlias: true,
   },
+  ...objectRoutes,
   ...media,
   {
     method: 'POST',

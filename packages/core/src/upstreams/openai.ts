@@ -39,6 +39,7 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     realtime: '/realtime',
+    objects: { files: { chat: '/files' }, conversations: { responses: '/conversations' } },
     operations: {
       completions: { openai: '/completions' },
       embeddings: { openai: '/embeddings' },

@@ -29,6 +29,11 @@ export interface Upstream {
   readonly countTokens?: { readonly [F in SharedFormat]?: string }
   /** Path of the WebSocket for realtime sessions, below `baseURL`. Default: the provider has none. */
   readonly realtime?: string
+  /**
+   * Objects that the provider stores for its clients, by kind. Each lists the formats of clients whose API for them the provider has,
+   * with its path below `baseURL`. Default: none.
+   */
+  readonly objects?: { readonly [K in ObjectKind]?: { readonly [F in SharedFormat]?: string } }
   /** Query string of every call, with its question mark: `?api-version=…`. Default: none. */
   readonly query?: string
   /** Differences in how a host serves a format of another vendor. Default: none. */
@@ -60,6 +65,9 @@ export interface Upstream {
    */
   readonly problems?: readonly string[]
 }
+
+/** A kind of objects that providers store, and that clients create, list and delete. */
+export type ObjectKind = 'files' | 'conversations'
 
 /** One of several credentials of an upstream. */
 export interface UpstreamKey {

@@ -12,6 +12,7 @@ import { createPromptCache } from '../formats/prompt-cache.ts'
 import type { ResponseHead } from '../formats/response-head.ts'
 import { isError, storedResponse } from '../formats/responses/stored.ts'
 import { createSeals } from '../formats/seals.ts'
+import { createObjectMemory, serveObject } from '../services/stored-objects.ts'
 import type { WireError } from '../wire/errors.ts'
 import { readBody } from '../wire/request-body.ts'
 import { createReplies } from './replies.ts'
@@ -25,7 +26,7 @@ export interface FakeProvider {
   /**
    * Handles a request like `fetch`, so it can replace `fetch`. The host is ignored; the path selects the operation:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
-   * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`,
+   * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`, `/v1/files…`, `/v1/conversations…`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
    * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
    * `/v1/images/…`, `/v1/audio/…` and `/v1/models`, all but `/v2/rerank` with any version or none.
@@ -61,6 +62,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
   let ids = createIds(options.seed ?? 1)
   const seals = createSeals(() => ids.completion().slice(9))
   const memory = createMemory()
+  const objects = createObjectMemory()
 
   const fetch: FakeProvider['fetch'] = async (input, init) => {
     const request = new Request(input, init)
@@ -103,6 +105,16 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       exchange.answered(200)
       exchange.settle('finished')
       return Response.json(kept, { headers: responseHead.headers })
+    }
+    if (route.operation === 'objects') {
+      const answer = serveObject({ head, route, content, memory: objects, ids, now: now() })
+      if ('error' in answer) return errorResponse(base, answer.error)
+      exchange.answered(200)
+      exchange.settle('finished')
+      if ('json' in answer) return Response.json(answer.json, { headers: responseHead.headers })
+      return new Response(answer.content, {
+        headers: { ...responseHead.headers, 'content-type': answer.contentType || 'application/octet-stream' },
+      })
     }
     if (!route.service) return generate(base, dialect, route)
     return serveOperation({
@@ -194,6 +206,8 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       cache.clear()
       seals.reset()
       memory.clear()
+      objects.files.clear()
+      objects.conversations.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

@@ -3,6 +3,7 @@ import type { RequestHead } from '../formats/dialect.ts'
 import type { Route, RouteOperation } from '../formats/route.ts'
 import type { Service } from '../services/service.ts'
 import { serviceMethods, services } from '../services/services.ts'
+import { objectPath } from '../services/stored-objects.ts'
 
 /** A route with its service. */
 export interface MatchedRoute extends Route {
@@ -64,6 +65,13 @@ export function matchRoute(head: RequestHead): MatchedRoute | undefined {
       stream,
       array,
     }
+  }
+  const object = objectPath(short, head.method)
+  if (object) {
+    const { kind, id } = object
+    const format = kind === 'conversations' ? 'responses' : formatOf(head)
+    const method = head.method as Route['method']
+    return { ...base, operation: 'objects', format, method, action: kind, ...(id === undefined ? {} : { item: id }) }
   }
   const stored = /^\/responses\/([^/]+)(?:\/(input_items))?$/.exec(short)
   if (stored) {

@@ -151,6 +151,12 @@ const freeOperations: ReadonlySet<string> = new Set([
   'delete-response',
   'list-input-items',
   'cancel-response',
+  'create-object',
+  'list-objects',
+  'get-object',
+  'update-object',
+  'delete-object',
+  'get-object-content',
 ])
 export const isFree = (operation: string | undefined): boolean =>
   operation !== undefined && freeOperations.has(operation)

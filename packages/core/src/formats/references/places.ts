@@ -27,7 +27,7 @@ export interface ReferencePlace {
 }
 
 /** Bodies that can hold references: those of the chat formats, and of some other operations. */
-export type ReferenceScheme = Format | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
+export type ReferenceScheme = Format | 'conversations' | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
 
 const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] =>
   paths.map((path): ReferencePlace => ({ kind, path }))
@@ -91,6 +91,13 @@ const responsesTools = (tools: string): ReferencePlace[] => [
     `${tools}.environment.skills[].skill_id`,
     `${tools}.input_image_mask.file_id`,
   ),
+]
+
+/** Places in items of the Responses API. */
+const responsesItems = (items: string): ReferencePlace[] => [
+  ...of('containers', `${items}.container_id`, `${items}.environment.container_id`),
+  ...of('files', `${items}.content[].file_id`, `${items}.output[].file_id`, `${items}.output.file_id`),
+  ...responsesTools(`${items}.tools[]`),
 ]
 
 /** Places in a part of generateContent, in both spellings. */
@@ -168,16 +175,17 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     },
     ...of('conversations', 'conversation', 'conversation.id'),
     ...of('prompts', 'prompt.id'),
-    ...of('containers', 'input[].container_id', 'input[].environment.container_id'),
-    ...of(
-      'files',
-      'input[].content[].file_id',
-      'input[].output[].file_id',
-      'input[].output.file_id',
-      'prompt.variables.*.file_id',
-    ),
+    ...responsesItems('input[]'),
+    ...of('files', 'prompt.variables.*.file_id'),
     ...responsesTools('tools[]'),
-    ...responsesTools('input[].tools[]'),
+  ],
+  conversations: [
+    {
+      kind: 'responses',
+      path: 'items[].id',
+      isReference: (_, item) => isItemReference(item) || lacksContent(item),
+    },
+    ...responsesItems('items[]'),
   ],
   gemini: [
     ...geminiBody(''),

@@ -45,7 +45,9 @@ const signs = Object.fromEntries(
 export function referenceSchemeOf({
   operation,
   format,
-}: Pick<Route, 'operation' | 'format'>): ReferenceScheme | undefined {
+  object,
+}: Pick<Route, 'operation' | 'format' | 'object'>): ReferenceScheme | undefined {
+  if (object !== undefined) return Object.hasOwn(referencePlaces, object) ? (object as ReferenceScheme) : undefined
   if (operation === 'generate' || operation === 'count-tokens') return format
   return Object.hasOwn(referencePlaces, operation) ? (operation as ReferenceScheme) : undefined
 }
@@ -86,7 +88,7 @@ function hasMember(list: unknown, member: string): boolean {
 
 /** Returns the scheme in which a request seems to refer to stored state; undefined if it does not. */
 export function noticedScheme(
-  route: Pick<Route, 'operation' | 'format'>,
+  route: Pick<Route, 'operation' | 'format' | 'object'>,
   request: RequestBody,
 ): ReferenceScheme | undefined {
   const scheme = referenceSchemeOf(route)

@@ -9,7 +9,8 @@ import { blockEnd } from '../../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import type { RoutedCall } from '../route.ts'
-import { type CallerRecords, itemId, outputItems, type ResponseRecord, withinStoreTimeout } from './records.ts'
+import { type CallerRecords, itemId, outputItems, type ResponseRecord } from './records.ts'
+import { withinStoreTimeout } from './store-timeout.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
 
 /**

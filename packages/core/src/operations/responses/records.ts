@@ -5,6 +5,8 @@ import { parseExact } from '../../base/json/parse.ts'
 import type { Identity } from '../../config/identity.ts'
 import type { ResponseStore } from '../../config/stores.ts'
 import type { Received, ReferenceKind } from '../../formats/references/places.ts'
+import { createObjectRecords, type ObjectRecords } from './object-records.ts'
+import { withinStoreTimeout } from './store-timeout.ts'
 
 /** A response that the gateway stores whole, because its upstream stores emptyStore. */
 export interface KeptResponse {
@@ -51,6 +53,8 @@ export interface ConnectionRecords {
  *    response:{id}              the response, or the upstream that has it
  *    item:{owner}:{id}          an item; clients choose ids of input items, so these are separate for each owner
  *    item-owner:{id}            owner of an item in the output of a response
+ *    object:{owner}:{kind}:{id} an object that an upstream stores for its owner (see object-records.ts)
+ *    objects:{owner}:{kind}     the list of these objects
  *    received:{kind}:{id}       owner of another stored object (a file, a container) whose id a response contained
  */
 export interface CallerRecords {
@@ -68,6 +72,8 @@ export interface CallerRecords {
   hasReceived(kind: ReferenceKind, id: string): Promise<boolean>
   /** Records that this caller received these ids. Does emptyStore if storing is disabled. */
   saveReceivedIds(received: readonly Received[]): Promise<void>
+  /** Objects that upstreams store for this caller. */
+  readonly objects: ObjectRecords
   /**
    * Saves a record.
    *
@@ -91,6 +97,7 @@ export function createCallerRecords(
   configuredStore: ResponseStore | undefined,
   ttlMs: number,
   identity: Identity | null,
+  objectTtlMs: number,
 ): CallerRecords {
   const store = configuredStore ?? emptyStore
   const owner = identity?.id ?? ''
@@ -102,8 +109,10 @@ export function createCallerRecords(
       throw new GatewayError('internal', 'The response store cannot be read. Try again later.', { cause })
     }
   }
+  const objects = createObjectRecords({ store, read, own, owner, ttlMs: objectTtlMs })
   return {
     owner,
+    objects,
     isEnabled: configuredStore !== undefined,
     async response(id) {
       const text = await read(`response:${id}`)
@@ -123,7 +132,9 @@ export function createCallerRecords(
       if (claimed === undefined) return undefined
       return claimed === owner || (await read(`item:${own}:${id}`)) !== undefined ? 'own' : 'other'
     },
-    hasReceived: async (kind, id) => configuredStore !== undefined && (await read(`received:${kind}:${id}`)) === owner,
+    hasReceived: async (kind, id) =>
+      configuredStore !== undefined &&
+      ((await read(`received:${kind}:${id}`)) === owner || (await objects.find(kind, id)) !== undefined),
     async saveReceivedIds(received) {
       const keys = new Set(received.map(({ kind, id }) => `received:${kind}:${id}`))
       await inBatches([...keys].slice(0, maxStoredItems), (key) => store.set(key, owner, ttlMs, owner))
@@ -184,26 +195,6 @@ const damaged = (cause?: unknown): GatewayError =>
   })
 
 const emptyStore: ResponseStore = { get: () => undefined, set() {}, delete() {} }
-
-/** Timeout of the store, so that it cannot block a client's call. */
-const storeTimeoutMs = 5000
-
-export async function withinStoreTimeout<T>(result: T | Promise<T>): Promise<T> {
-  // Query builders return thenables that are not promises.
-  if (typeof result !== 'object' || result === null || !('then' in result)) return result
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`The store did not respond within ${storeTimeoutMs / 1000} s.`)),
-      storeTimeoutMs,
-    )
-  })
-  try {
-    return await Promise.race([result, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 export const itemId = (item: Json): string | undefined =>
   item !== null && typeof item === 'object' && !Array.isArray(item) && typeof item.id === 'string' && item.id !== ''

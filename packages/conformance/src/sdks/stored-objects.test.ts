@@ -1,0 +1,211 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import Anthropic, { toFile as toAnthropicFile } from '@anthropic-ai/sdk'
+import { anthropic, createGateway, type Gateway, memoryResponseStore, openai } from '@modelgate/core'
+import { nodeListener } from '@modelgate/node'
+import { createFakeProvider } from '@modelgate/testing'
+import OpenAI, { toFile } from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+// Chunks that passed are counted only until they are collected.
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const provider = createFakeProvider()
+
+const listen = async (listener: Parameters<typeof createServer>[1]): Promise<{ server: Server; origin: string }> => {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+const close = (server: Server | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (server === undefined) return resolve()
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+
+const gatewayOver = (baseURL: string, fetch?: typeof globalThis.fetch): Gateway =>
+  createGateway({
+    auth: (token) => ({ id: token }),
+    upstreams: {
+      openai: openai({ apiKey: 'k', baseURL: `${baseURL}/v1` }),
+      claude: anthropic({ apiKey: 'k', baseURL }),
+    },
+    models: { 'gpt*': 'openai', 'claude*': 'claude' },
+    responses: { store: memoryResponseStore() },
+    ...(fetch === undefined ? {} : { fetch }),
+    logger: false,
+  })
+
+describe('official clients over loopback', () => {
+  let running: { server: Server; origin: string }
+  const openaiOf = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${running.origin}/v1`, maxRetries: 0 })
+  const anthropicOf = (apiKey: string) => new Anthropic({ apiKey, baseURL: running.origin, maxRetries: 0 })
+
+  beforeAll(async () => {
+    running = await listen(nodeListener(gatewayOver('http://up', provider.fetch as typeof fetch)))
+  })
+  afterAll(() => close(running?.server))
+
+  test('openai uploads, lists, reads and deletes files, and refers to them', async () => {
+    const [ann, bob] = [openaiOf('ann'), openaiOf('bob')]
+    const file = await ann.files.create({ file: await toFile(Buffer.from('hello'), 'a.txt'), purpose: 'user_data' })
+    expect(file).toMatchObject({ object: 'file', bytes: 5, filename: 'a.txt', purpose: 'user_data' })
+    expect(await ann.files.retrieve(file.id)).toEqual(file)
+    expect(await (await ann.files.content(file.id)).text()).toBe('hello')
+    const listed: string[] = []
+    for await (const { id } of ann.files.list({ purpose: 'user_data', limit: 1 })) listed.push(id)
+    expect(listed).toEqual([file.id])
+    expect((await ann.files.list({ purpose: 'batch' })).data).toEqual([])
+    expect((await bob.files.list()).data).toEqual([])
+    await expect(bob.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 })
+    await expect(bob.files.content(file.id)).rejects.toMatchObject({ status: 404 })
+    await expect(bob.files.delete(file.id)).rejects.toMatchObject({ status: 404 })
+    const ask = (client: OpenAI) =>
+      client.responses.create({
+        model: 'gpt-5',
+        input: [{ role: 'user', content: [{ type: 'input_file', file_id: file.id }] }],
+      })
+    expect((await ask(ann)).status).toBe('completed')
+    await expect(ask(bob)).rejects.toMatchObject({ status: 400 })
+    expect(await ann.files.delete(file.id)).toMatchObject({ deleted: true })
+    await expect(ann.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('openai creates, changes and deletes conversations and their items', async () => {
+    const [ann, bob] = [openaiOf('ann'), openaiOf('bob')]
+    const conversation = await ann.conversations.create({
+      items: [{ type: 'message', role: 'user', content: 'hi' }],
+      metadata: { topic: 'a' },
+    })
+    const { id } = conversation
+    expect(await ann.conversations.update(id, { metadata: { topic: 'b' } })).toMatchObject({ metadata: { topic: 'b' } })
+    const added = await ann.conversations.items.create(id, {
+      items: [{ type: 'message', role: 'user', content: 'more' }],
+    })
+    const item = added.data[0]?.id ?? ''
+    expect(await ann.conversations.items.retrieve(item, { conversation_id: id })).toMatchObject({ id: item })
+    expect((await ann.conversations.items.list(id)).data).toHaveLength(2)
+    await expect(bob.conversations.retrieve(id)).rejects.toMatchObject({ status: 404 })
+    await expect(bob.conversations.items.list(id)).rejects.toMatchObject({ status: 404 })
+    await expect(bob.conversations.items.delete(item, { conversation_id: id })).rejects.toMatchObject({ status: 404 })
+    await expect(bob.responses.create({ model: 'gpt-5', input: 'hi', conversation: id })).rejects.toMatchObject({
+      status: 400,
+    })
+    await ann.conversations.items.delete(item, { conversation_id: id })
+    expect(await ann.conversations.delete(id)).toMatchObject({ deleted: true })
+  })
+
+  test('@anthropic-ai/sdk uploads, lists, reads and deletes files', async () => {
+    const [ann, bob] = [anthropicOf('ann'), anthropicOf('bob')]
+    const other = await ann.files.upload({ file: await toAnthropicFile(Buffer.from('other'), 'b.txt') })
+    const all: string[] = []
+    const file = await ann.beta.files.upload({
+      file: await toAnthropicFile(Buffer.from('hello'), 'a.txt', { type: 'text/plain' }),
+    })
+    expect(file).toMatchObject({ type: 'file', size_bytes: 5, mime_type: 'text/plain' })
+    expect(await ann.beta.files.retrieveMetadata(file.id)).toMatchObject({ id: file.id })
+    expect(await (await ann.beta.files.download(file.id)).text()).toBe('hello')
+    for await (const { id } of ann.files.list({ limit: 1 })) all.push(id)
+    expect(all).toEqual([file.id, other.id])
+    expect((await ann.files.list({ ids: [other.id, 'file_other'] })).data.map(({ id }) => id)).toEqual([other.id])
+    expect((await bob.beta.files.list()).data).toEqual([])
+    await expect(bob.beta.files.retrieveMetadata(file.id)).rejects.toMatchObject({ status: 404 })
+    await expect(bob.beta.files.delete(file.id)).rejects.toMatchObject({ status: 404 })
+    expect(await ann.beta.files.delete(file.id)).toMatchObject({ id: file.id })
+  })
+})
+
+describe('a large file', () => {
+  const chunk = Buffer.alloc(1 << 20, 'x')
+  const chunks = 96
+
+  test('streams through the gateway in both directions without growing its memory', async () => {
+    let received = 0
+    const upstream = await listen(async (req, res) => {
+      if (req.method === 'POST') {
+        for await (const part of req) received += (part as Buffer).length
+        res.setHeader('content-type', 'application/json')
+        res.end(JSON.stringify({ id: 'file-large', object: 'file', purpose: 'user_data' }))
+        return
+      }
+      res.setHeader('content-type', 'application/octet-stream')
+      for (let sent = 0; sent < chunks; sent++)
+        if (!res.write(chunk)) await new Promise((resolve) => res.once('drain', resolve))
+      res.end()
+    })
+    const running = await listen(nodeListener(gatewayOver(upstream.origin)))
+    collectGarbage()
+    const before = process.memoryUsage().arrayBuffers
+    let most = 0
+    const watch = (): void => {
+      collectGarbage()
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+    }
+    const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`
+    const body = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(head)
+      for (let sent = 0; sent < chunks; sent++) {
+        if (sent % 24 === 0) watch()
+        yield chunk
+      }
+      yield Buffer.from('\r\n--b--\r\n')
+    }
+    const headers = { authorization: 'Bearer ann', 'content-type': 'multipart/form-data; boundary=b' }
+    const created = await fetch(`${running.origin}/v1/files`, {
+      method: 'POST',
+      headers,
+      body: ReadableStream.from(body()),
+      duplex: 'half',
+    } as RequestInit)
+    expect(created.status).toBe(200)
+    expect(received).toBe(chunks * chunk.length + head.length + 9)
+    const content = await fetch(`${running.origin}/v1/files/file-large/content`, { headers })
+    let read = 0
+    for await (const part of content.body ?? []) {
+      const step = Math.floor(read / (24 * chunk.length))
+      read += part.length
+      if (Math.floor(read / (24 * chunk.length)) > step) watch()
+    }
+    expect(read).toBe(chunks * chunk.length)
+    // Sockets and streams buffer some chunks on each side.
+    expect(most).toBeLessThan(32 * chunk.length)
+    await Promise.all([close(running.server), close(upstream.server)])
+  })
+
+  test('that the client cuts off is an error for the upstream, too, and leaves no object', async () => {
+    let outcome = ''
+    const upstream = await listen(async (req, res) => {
+      try {
+        for await (const _ of req);
+        outcome = 'complete'
+        res.end('{"id":"file-cut"}')
+      } catch {
+        outcome = 'cut'
+      }
+    })
+    const running = await listen(nodeListener(gatewayOver(upstream.origin)))
+    const body = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n')
+      yield chunk
+      throw new Error('cut')
+    }
+    const headers = { authorization: 'Bearer ann', 'content-type': 'multipart/form-data; boundary=b' }
+    await expect(
+      fetch(`${running.origin}/v1/files`, {
+        method: 'POST',
+        headers,
+        body: ReadableStream.from(body()),
+        duplex: 'half',
+      } as RequestInit),
+    ).rejects.toThrow()
+    await expect.poll(() => outcome).toBe('cut')
+    const list = await fetch(`${running.origin}/v1/files`, { headers: { authorization: 'Bearer ann' } })
+    expect(await list.json()).toMatchObject({ data: [] })
+    await Promise.all([close(running.server), close(upstream.server)])
+  })
+})

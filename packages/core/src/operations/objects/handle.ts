@@ -1,0 +1,281 @@
+import { inBatches } from '../../base/async.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import { admitCall } from '../../calls/admission.ts'
+import { notifyRequest } from '../../calls/plugin-hooks.ts'
+import { recordRequest } from '../../calls/try-targets.ts'
+import { acceptsReference } from '../../config/references.ts'
+import { checkTopLevel } from '../../formats/references/find.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
+import type { Inbound, Reply } from '../../http/inbound.ts'
+import type { ObjectKind } from '../../upstreams/upstream.ts'
+import { referenceSchemeOf } from '../references/notice.ts'
+import type { StoredObject } from '../responses/object-records.ts'
+import { maxListedObjects, tooMany } from '../responses/object-records.ts'
+import type { CallerRecords } from '../responses/records.ts'
+import type { Handler, RoutedCall } from '../route.ts'
+import { type ObjectDialect, objectDialects, pageOf } from './dialects.ts'
+import { type ObjectRequest, type ObjectUpstream, objectReply, relayContent, requestJson } from './send.ts'
+
+/** A call about stored objects, and what its steps depend on. */
+interface ObjectCall {
+  readonly call: RoutedCall
+  readonly kind: ObjectKind
+  readonly dialect: ObjectDialect
+  readonly records: CallerRecords
+  /** Every caller may use every object of this kind. */
+  readonly isShared: boolean
+}
+
+const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
+
+/**
+ * Handles every call about objects that upstreams store: creates, lists, reads, changes and deletes them. Requests and responses pass
+ * unchanged. An object belongs to the caller that created it; for all others its id is not found, without an upstream call.
+ */
+export const handleObject: Handler = async (call) => {
+  const { snapshot, shared, route, codec, record, inbound, signal } = call
+  const kind = route.object as ObjectKind
+  const dialect = objectDialects[kind][codec.format]
+  if (dialect === undefined) throw new TypeError(`${kind} have no dialect for the format ${codec.format}`)
+  const readsBody =
+    route.method !== 'GET' &&
+    route.method !== 'DELETE' &&
+    (route.operation !== 'create-object' || dialect.creates === 'json')
+  const request = readsBody ? await call.readBody(objectBody) : noBody
+  const admitted = { shared, record, inbound, signal, request }
+  recordRequest(admitted)
+  notifyRequest(admitted)
+  await admitCall(admitted, [])
+  const records = await snapshot.recordsOf(record.identity)
+  const objectCall: ObjectCall = { call, kind, dialect, records, isShared: shared.references[kind] === 'pass' }
+  if (readsBody) await checkBody(call, request)
+  switch (route.operation) {
+    case 'create-object':
+      return create(objectCall, request)
+    case 'list-objects':
+      return list(objectCall)
+    default:
+      return use(objectCall, request)
+  }
+}
+
+/** Checks references to stored objects in a body: it is stored, and read for the caller later. */
+async function checkBody({ snapshot, route, record }: RoutedCall, request: RequestBody): Promise<void> {
+  const scheme = referenceSchemeOf(route)
+  if (scheme === undefined) return
+  const names = request.members.map(({ key }) => key)
+  checkTopLevel(scheme, names)
+  await snapshot.checkReferences(scheme, request, record.identity)
+}
+
+const objectBody = (body: Json): JsonObject => {
+  if (isObject(body)) return body
+  throw new GatewayError('invalid_request', 'The request body must be a JSON object.')
+}
+
+async function create(objectCall: ObjectCall, request: RequestBody): Promise<Reply> {
+  const { call, kind, dialect, records, isShared } = objectCall
+  const target = defaultUpstream(objectCall)
+  if (!records.isEnabled && !isShared) throw withoutOwner(kind)
+  if (records.isEnabled && (await records.objects.list(kind)).length >= maxListedObjects) throw tooMany(kind)
+  const sent: ObjectRequest = {
+    method: 'POST',
+    path: target.path,
+    query: passedQuery(objectCall),
+    ...(dialect.creates === 'upload' ? upload(call) : jsonBody(request)),
+  }
+  const { value, body } = await requestJson(call, target, sent)
+  const { id } = value
+  if (typeof id !== 'string' || id === '')
+    throw new GatewayError('upstream_bad_response', 'The upstream created an object without an id.')
+  if (records.isEnabled) {
+    const fields = Object.fromEntries(
+      (dialect.filters ?? []).flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name]]] : [])),
+    )
+    try {
+      await records.objects.save(kind, { id, upstream: target.name, createdAt: Date.now(), fields })
+    } catch (cause) {
+      // Without a record nobody could use or delete the object.
+      await requestJson(call, target, { method: 'DELETE', path: `${target.path}/${encodeURIComponent(id)}` }).catch(
+        () => {},
+      )
+      throw new GatewayError('internal', 'The owner of the new object could not be stored. Try again later.', { cause })
+    }
+  }
+  return objectReply(call, body)
+}
+
+/** Returns the client's upload: it streams to the upstream as it arrives. */
+function upload({ inbound, shared }: RoutedCall): Pick<ObjectRequest, 'headers' | 'body'> {
+  const type = inbound.header('content-type') ?? ''
+  if (!/^multipart\/form-data\s*;/i.test(type))
+    throw new GatewayError(
+      'unsupported_media_type',
+      `Unsupported content type '${type.slice(0, 100)}': send 'multipart/form-data'.`,
+    )
+  const length = inbound.header('content-length')
+  return {
+    headers: { 'content-type': type, ...(length === undefined ? {} : { 'content-length': length }) },
+    body: streamOf(inbound, shared.limits),
+  }
+}
+
+function streamOf(inbound: Inbound, limits: RoutedCall['shared']['limits']): AsyncIterable<Uint8Array> {
+  if (inbound.stream !== undefined) return inbound.stream(limits.uploadBytes)
+  return (async function* whole() {
+    yield await inbound.read(limits.bodyBytes)
+  })()
+}
+
+const jsonBody = ({ bytes }: RequestBody): Pick<ObjectRequest, 'headers' | 'body'> => ({
+  headers: { 'content-type': 'application/json' },
+  body: bytes,
+})
+
+/** Lists the caller's objects. The gateway knows their ids; each object is read from its upstream. */
+async function list(objectCall: ObjectCall): Promise<Reply> {
+  const { call, kind, dialect, records, isShared } = objectCall
+  if (dialect.list === undefined) throw new TypeError(`${kind} have no list`)
+  const query = new URLSearchParams(call.inbound.query)
+  const page = dialect.list.readPage(query)
+  if (isShared) {
+    const target = defaultUpstream(objectCall)
+    const { body } = await requestJson(call, target, { method: 'GET', path: target.path, query: sharedQuery(query) })
+    return objectReply(call, body)
+  }
+  const filters = (dialect.filters ?? []).flatMap((name) => {
+    const value = query.get(name)
+    return value === null ? [] : [{ name, value }]
+  })
+  const own = (await records.objects.list(kind)).filter(({ upstream, fields = {} }) => {
+    const isServed = upstreamOf(objectCall, upstream) !== undefined
+    return isServed && filters.every(({ name, value }) => fields[name] === value)
+  })
+  const { page: wanted, hasMore } = pageOf(own, page)
+  const found = new Map<string, JsonObject>()
+  await inBatches(wanted, async (object) => {
+    const value = await readOwn(objectCall, object)
+    if (value !== undefined) found.set(object.id, value)
+  })
+  const objects = wanted.map(({ id }) => found.get(id)).filter((object) => object !== undefined)
+  return objectReply(call, stringifyExact(dialect.list.write(objects, hasMore, wanted.at(-1)?.id)))
+}
+
+/** Returns an object of a list; undefined if its upstream no longer has it, which also ends its record. */
+async function readOwn(objectCall: ObjectCall, { id, upstream }: StoredObject): Promise<JsonObject | undefined> {
+  const { call, kind, records } = objectCall
+  const target = upstreamOf(objectCall, upstream)
+  if (target === undefined) return undefined
+  try {
+    const path = `${target.path}/${encodeURIComponent(id)}`
+    return (await requestJson(call, target, { method: 'GET', path })).value
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.info.kind !== 'not_found') throw error
+    await records.objects.delete(kind, id)
+    return undefined
+  }
+}
+
+/** Reads, changes or deletes one object. */
+async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply> {
+  const { call, kind, records } = objectCall
+  const { route, params } = call
+  const { id = '', item } = params
+  const target = await findTarget(objectCall, id)
+  if (item !== undefined && !safeSegment.test(item)) throw notFound(kind, item)
+  const below = route.path.slice(route.path.indexOf('{id}') + 4)
+  const path = `${target.path}/${encodeURIComponent(id)}${below.replace('{item}', () => encodeURIComponent(item ?? ''))}`
+  const sent: ObjectRequest = {
+    method: route.method,
+    path,
+    query: passedQuery(objectCall),
+    ...(request === noBody ? {} : jsonBody(request)),
+  }
+  if (route.operation === 'get-object-content') return relayContent(call, target, sent)
+  try {
+    const { body } = await requestJson(call, target, sent)
+    if (route.operation === 'delete-object') await records.objects.delete(kind, id)
+    return objectReply(call, body)
+  } catch (error) {
+    // The upstream no longer has it: it expired, or was deleted elsewhere.
+    const isGone = error instanceof GatewayError && error.info.kind === 'not_found' && item === undefined
+    if (isGone && records.isEnabled) await records.objects.delete(kind, id)
+    throw error
+  }
+}
+
+const safeSegment = /^[\w-]{1,256}$/
+
+/** Returns the upstream of an object that the caller may use. Throws GatewayError `not_found` for any other id. */
+async function findTarget(objectCall: ObjectCall, id: string): Promise<ObjectUpstream> {
+  const { call, kind, records } = objectCall
+  if (!safeSegment.test(id)) throw notFound(kind, id)
+  const own = await records.objects.find(kind, id)
+  if (own !== undefined) {
+    const target = upstreamOf(objectCall, own.upstream)
+    if (target === undefined) throw notFound(kind, id)
+    return target
+  }
+  const { references } = call.shared
+  // Listed ids are for every caller, so none of them may change or delete the object.
+  const isListed = acceptsReference(references, kind, id) && call.route.method === 'GET'
+  if (references[kind] !== 'pass' && !isListed) throw notFound(kind, id)
+  return defaultUpstream(objectCall)
+}
+
+const nouns: Readonly<Record<ObjectKind, string>> = { files: 'file', conversations: 'conversation' }
+
+const notFound = (kind: ObjectKind, id: string): GatewayError =>
+  new GatewayError('not_found', `No ${nouns[kind]} with id '${id.slice(0, 100)}' found.`)
+
+const withoutOwner = (kind: ObjectKind): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `This gateway stores no owners of ${kind} for this caller, so nobody could use a new ${nouns[kind]}. Its operator can set 'responses.store', or set 'references.${kind}' to 'pass' if all callers trust each other.`,
+  )
+
+/** Returns an upstream by its name; undefined if the configuration no longer has it, or its API lacks this kind of object. */
+function upstreamOf({ call, kind }: ObjectCall, name: string): ObjectUpstream | undefined {
+  const { upstreams } = call.snapshot.config
+  const upstream = Object.hasOwn(upstreams, name) ? upstreams[name] : undefined
+  const path = upstream?.objects?.[kind]?.[call.codec.format]
+  return upstream === undefined || path === undefined ? undefined : { name, upstream, path }
+}
+
+/** Returns the upstream for new objects. Throws GatewayError `invalid_request` if there is none, or the choice is not configured. */
+function defaultUpstream(objectCall: ObjectCall): ObjectUpstream {
+  const { kind, call } = objectCall
+  const { upstreams, objects = {} } = call.snapshot.config
+  const able = (objects.upstreams ?? Object.keys(upstreams)).flatMap((name) => upstreamOf(objectCall, name) ?? [])
+  const [first] = able
+  if (first === undefined)
+    throw new GatewayError('invalid_request', `No upstream of this gateway stores ${kind} for this API.`)
+  if (objects.upstreams === undefined && able.length > 1)
+    throw new GatewayError(
+      'invalid_request',
+      `Several upstreams of this gateway store ${kind} for this API. Its operator has to name one in 'objects.upstreams'.`,
+    )
+  return first
+}
+
+/** Returns the query for the upstream. Credentials and the gateway's own parameters are removed. */
+function passedQuery({ call, dialect }: ObjectCall): string {
+  const given = [...new URLSearchParams(call.inbound.query)]
+  return new URLSearchParams(given.filter(([name]) => dialect.passes?.includes(name) === true)).toString()
+}
+
+const listParameters: ReadonlySet<string> = new Set([
+  'limit',
+  'order',
+  'after',
+  'after_id',
+  'before_id',
+  'page',
+  'ids',
+  'ids[]',
+  'purpose',
+])
+
+const sharedQuery = (query: URLSearchParams): string =>
+  new URLSearchParams([...query].filter(([name]) => listParameters.has(name))).toString()

@@ -1,0 +1,206 @@
+import { createCanceller, monotonicNow, type Signal } from '../../base/async.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { JsonObject } from '../../base/json/json.ts'
+import { additionalHeaders } from '../../calls/plugin-hooks.ts'
+import { relayBytes } from '../../calls/relay-bytes.ts'
+import { admissionHeaders, idHeaders, json, notCached } from '../../calls/reply.ts'
+import { contentLengthOf, createPump, passedHeaders } from '../../calls/response-body.ts'
+import { firstByteTimeout } from '../../calls/timeout-errors.ts'
+import { wireCodecs } from '../../formats/codec-registry.ts'
+import type { Reply } from '../../http/inbound.ts'
+import type { TransportRequest, TransportResponse } from '../../http/transport.ts'
+import { parseResponse } from '../../lanes/pass-through.ts'
+import { addCredentials, configuredKeyHeaders } from '../../upstreams/outgoing-call.ts'
+import { redact, redactorOf } from '../../upstreams/redaction/redactor.ts'
+import type { Upstream } from '../../upstreams/upstream.ts'
+import { readUpstreamError, unreachable } from '../../upstreams/upstream-error.ts'
+import type { RoutedCall } from '../route.ts'
+
+/** A request about a stored object, for its upstream. */
+export interface ObjectRequest {
+  readonly method: string
+  /** Path below the base URL of the upstream, encoded. */
+  readonly path: string
+  /** Query without its question mark. */
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
+}
+
+/** The upstream of an object. */
+export interface ObjectUpstream {
+  readonly name: string
+  readonly upstream: Upstream
+  /** Path of the kind of object. */
+  readonly path: string
+}
+
+/** Sends a request and returns the good response. Its time limits are those of calls to models; an upload extends the first. */
+async function open(
+  call: RoutedCall,
+  { name, upstream }: ObjectUpstream,
+  { method, path, query = '', headers: own = {}, body }: ObjectRequest,
+): Promise<{ readonly response: TransportResponse; readonly abort: () => void; readonly release: () => void }> {
+  const { shared, record, inbound, signal, codec } = call
+  const { firstByteMs } = shared.limits
+  const canceller = createCanceller()
+  let expired = false
+  const expire = (): void => {
+    expired = true
+    canceller.abort()
+  }
+  let timer = setTimeout(expire, firstByteMs)
+  const onAbort = (): void => canceller.abort(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  const release = (): void => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+  const uploaded: UploadState = {
+    onChunk() {
+      clearTimeout(timer)
+      timer = setTimeout(expire, firstByteMs)
+    },
+  }
+  try {
+    const headers = requestHeadersOf()
+    const url = addressOf(upstream, path, query)
+    const complete = await addCredentials(upstream, { method, url, headers, body }, canceller)
+    const sent: TransportRequest = {
+      method,
+      url,
+      headers: complete,
+      signal: canceller,
+      // A body that streams from the client exists once, and a creation must not happen twice.
+      resend: method === 'GET',
+      ...(body === undefined ? {} : { body: isStreamed(body) ? watchUpload(body, uploaded) : body }),
+    }
+    const response = await call.transport(sent)
+    if (response.status < 200 || response.status >= 300)
+      throw await readUpstreamError(response, wireCodecs[codec.format], upstream)
+    return { response, abort: () => canceller.abort(), release }
+  } catch (cause) {
+    release()
+    // The client's own failure, such as an upload that is too large, is not that of the upstream.
+    if (uploaded.failure !== undefined) throw uploadError(uploaded.failure)
+    if (cause instanceof GatewayError) throw cause
+    if (expired) throw firstByteTimeout(firstByteMs)
+    if (signal.aborted) throw inboundAborted(signal)
+    throw unreachable(cause)
+  }
+
+  function requestHeadersOf(): Record<string, string> {
+    const headers: Record<string, string> = {
+      'accept-encoding': 'identity',
+      ...configuredKeyHeaders(upstream, undefined),
+    }
+    for (const header of upstream.passHeaders) {
+      const value = inbound.header(header)
+      if (value !== undefined) headers[header] = value
+    }
+    const log = { upstream: name, model: '', reason: 'first', startedMs: 0 } as const
+    return { ...headers, ...additionalHeaders({ shared, inbound, record }, log), ...own }
+  }
+}
+
+interface UploadState {
+  failure?: unknown
+  onChunk(): void
+}
+
+const isStreamed = (body: NonNullable<ObjectRequest['body']>): body is AsyncIterable<Uint8Array> =>
+  typeof body === 'object' && Symbol.asyncIterator in body
+
+/** Passes on an upload, and remembers its failure: transports wrap errors of a body in their own. */
+async function* watchUpload(body: AsyncIterable<Uint8Array>, state: UploadState): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body) {
+      state.onChunk()
+      yield chunk
+    }
+  } catch (cause) {
+    state.failure = cause
+    throw cause
+  }
+}
+
+const uploadError = (cause: unknown): GatewayError =>
+  cause instanceof GatewayError
+    ? cause
+    : new GatewayError('cancelled', 'The upload ended before it was complete.', { cause })
+
+const inboundAborted = ({ reason }: Signal): GatewayError =>
+  reason instanceof GatewayError ? reason : new GatewayError('cancelled', 'The client disconnected.')
+
+function addressOf({ baseURL, query: configured }: Upstream, path: string, query: string): string {
+  const queries = [configured?.slice(1) ?? '', query].filter((text) => text !== '')
+  return `${baseURL}${path}${queries.length === 0 ? '' : `?${queries.join('&')}`}`
+}
+
+/** A JSON response about an object, and its bytes for the client. */
+export interface ObjectResponse {
+  readonly value: JsonObject
+  readonly body: string | Uint8Array
+}
+
+/** Sends a request whose response is JSON. */
+export async function requestJson(
+  call: RoutedCall,
+  target: ObjectUpstream,
+  request: ObjectRequest,
+): Promise<ObjectResponse> {
+  const { response, release } = await open(call, target, request)
+  try {
+    const bytes = await response.bytes(call.shared.limits.answerBytes).catch((cause: unknown) => {
+      throw call.signal.aborted ? inboundAborted(call.signal) : unreachable(cause)
+    })
+    const { value, body } = parseResponse(bytes, redactorOf(target.upstream))
+    return { value, body }
+  } finally {
+    release()
+  }
+}
+
+/** Sends a request whose response is the content of an object. It streams to the client. */
+export async function relayContent(call: RoutedCall, target: ObjectUpstream, request: ObjectRequest): Promise<Reply> {
+  const { shared, record, signal, inbound, end } = call
+  const startedAt = monotonicNow()
+  const { response, abort, release } = await open(call, target, request)
+  release()
+  const { idleMs, totalMs, clientStallMs } = shared.limits
+  const length = contentLengthOf(response)
+  const times = {
+    startedAt,
+    idleMs,
+    totalUntil: startedAt + totalMs,
+    clientStallMs: inbound.watchClient === undefined ? clientStallMs : Number.POSITIVE_INFINITY,
+  }
+  const headers = Object.entries(passedHeaders(response, length)).map(([name, value]) => [
+    name,
+    redact(value, target.upstream),
+  ])
+  const body = relayBytes(createPump(response.stream()), length, times, signal, ({ outcome, error }) => {
+    if (outcome !== 'finished') abort()
+    end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
+  })
+  return {
+    status: 200,
+    headers: {
+      ...Object.fromEntries(headers),
+      ...notCached,
+      // An uploaded page must not run as a page of the gateway's origin.
+      'content-disposition': 'attachment',
+      ...idHeaders(record.requestId),
+      ...admissionHeaders(record),
+    },
+    body,
+  }
+}
+
+/** The reply with a JSON response. */
+export const objectReply = ({ record }: Pick<RoutedCall, 'record'>, body: string | Uint8Array): Reply => ({
+  status: 200,
+  headers: { 'content-type': json, ...notCached, ...idHeaders(record.requestId), ...admissionHeaders(record) },
+  body,
+})
