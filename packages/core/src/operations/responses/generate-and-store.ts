@@ -10,8 +10,8 @@ import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import type { RoutedCall } from '../route.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord } from './records.ts'
-import { withinStoreTimeout } from './store-timeout.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
+import { withinStoreTimeout } from './store-timeout.ts'
 
 /**
  * Generates a response for a request that may refer to stored responses. References are replaced by their content. The response is stored,
