@@ -5,8 +5,9 @@ import {
   type GatewayConfig,
   memoryResponseStore,
   openai,
+  type Route,
 } from '@modelgate/core'
-import { type Route, routes } from '@modelgate/core/test-support'
+import { routes } from '@modelgate/core/test-support'
 import { createFakeProvider } from '@modelgate/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 

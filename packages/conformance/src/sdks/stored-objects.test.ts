@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import Anthropic, { toFile as toAnthropicFile } from '@anthropic-ai/sdk'
@@ -159,9 +160,9 @@ describe('a large file', () => {
     const created = await fetch(`${running.origin}/v1/files`, {
       method: 'POST',
       headers,
-      body: ReadableStream.from(body()),
+      body: Readable.toWeb(Readable.from(body())),
       duplex: 'half',
-    } as RequestInit)
+    } as unknown as RequestInit)
     expect(created.status).toBe(200)
     expect(received).toBe(chunks * chunk.length + head.length + 9)
     const content = await fetch(`${running.origin}/v1/files/file-large/content`, { headers })
@@ -199,11 +200,11 @@ describe('a large file', () => {
       fetch(`${running.origin}/v1/files`, {
         method: 'POST',
         headers,
-        body: ReadableStream.from(body()),
+        body: Readable.toWeb(Readable.from(body())),
         duplex: 'half',
-      } as RequestInit),
+      } as unknown as RequestInit),
     ).rejects.toThrow()
-    await expect.poll(() => outcome).toBe('cut')
+    await expect.poll(() => outcome, { timeout: 20_000 }).toBe('cut')
     const list = await fetch(`${running.origin}/v1/files`, { headers: { authorization: 'Bearer ann' } })
     expect(await list.json()).toMatchObject({ data: [] })
     await Promise.all([close(running.server), close(upstream.server)])
