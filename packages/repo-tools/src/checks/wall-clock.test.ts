@@ -26,6 +26,8 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/operations/count-tokens.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
   'packages/core/src/operations/responses/socket/prewarm.ts': [1, 'the `created_at` field of a response'],
+  'packages/core/src/operations/objects/handle.ts': [1, 'when an object was created, in a record that processes share'],
+  'packages/core/src/operations/responses/object-records.ts': [1, 'the age of a record that processes share'],
   'packages/core/src/operations/model-operation-writer.ts': [1, 'the `created` field of a response'],
   'packages/core/src/calls/reply.ts': [2, 'rate limit headers that name a date'],
   'packages/core/src/accounting/call-record.ts': [1, 'the timestamp of a call'],
