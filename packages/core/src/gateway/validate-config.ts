@@ -104,7 +104,9 @@ function checkOptions(config: GatewayConfig, report: ReportProblem): void {
   }
   for (const name of objects?.upstreams ?? [])
     if (!Object.hasOwn(config.upstreams ?? {}, name) || config.upstreams[name]?.objects === undefined)
-      report(`objects.upstreams holds '${name}', which is no upstream that stores objects: name one such as openai()`)
+      report(
+        `objects.upstreams holds '${name}', which is not an upstream that stores objects: name one such as openai()`,
+      )
   const { ttlMs } = objects ?? {}
   if (ttlMs !== undefined && !(typeof ttlMs === 'number' && ttlMs > 0))
     report(`objects.ttlMs is ${String(ttlMs)}: write a number greater than 0`)

@@ -96,7 +96,7 @@ async function create(objectCall: ObjectCall, request: RequestBody): Promise<Rep
     try {
       await records.objects.save(kind, { id, upstream: target.name, createdAt: Date.now(), fields })
     } catch (cause) {
-      // Without a record nobody could use or delete the object.
+      // Without a record no caller could use or delete the object.
       await requestJson(call, target, { method: 'DELETE', path: `${target.path}/${encodeURIComponent(id)}` }).catch(
         () => {},
       )
@@ -232,7 +232,7 @@ const notFound = (kind: ObjectKind, id: string): GatewayError =>
 const withoutOwner = (kind: ObjectKind): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `This gateway stores no owners of ${kind} for this caller, so nobody could use a new ${nouns[kind]}. Its operator can set 'responses.store', or set 'references.${kind}' to 'pass' if all callers trust each other.`,
+    `This gateway stores no owners of ${kind} for this caller, so no caller could use a new ${nouns[kind]}. Its operator can set 'responses.store', or set 'references.${kind}' to 'pass' if all callers trust each other.`,
   )
 
 /** Returns an upstream by its name; undefined if the configuration no longer has it, or its API lacks this kind of object. */

@@ -28,7 +28,7 @@ export interface ObjectRecords {
 /** Largest number of objects of a kind in the list of one caller: each creation writes the list again. */
 export const maxListedObjects = 5000
 
-/** Ids of providers. A path or a huge text is no id, and must reach neither the store nor an upstream's path. */
+/** Ids of providers. A path or a huge text is not an id, and must reach neither the store nor an upstream's path. */
 const possibleId = /^[\w-]{1,256}$/
 
 interface ObjectStore {
