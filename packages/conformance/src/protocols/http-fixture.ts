@@ -122,6 +122,7 @@ export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
     const path = route.path
       .replace('{model}', `${format}-model`)
       .replace('{id}', 'resp_unknown')
+      .replace('{publisher}', 'org')
       .replaceAll(/\{\w+\}/g, 'name')
     return method === 'POST' ? { route, method, path, body: bodyOf(format) } : { route, method, path }
   })
@@ -173,6 +174,8 @@ export function useHttpFixture(server: ServerKind): { readonly current: HttpFixt
           responses: upstreamOf('responses', provider.origin),
         },
         models: {
+          // Vertex AI names the publisher in the path.
+          'org/*': 'gemini',
           ...Object.fromEntries(formats.map((format) => [`${format}-model`, format])),
           ...Object.fromEntries(
             formats.map((format) => [`${format}-alias`, { upstream: format, model: `upstream-${format}-name` }]),

@@ -83,7 +83,7 @@ for (const server of servers)
         for (const call of every()) {
           const answer = await send(call, { ...json, ...version }, `?key=${token}`)
           if (call.route.queryKey === true) {
-            expect(call.path).toMatch(/^\/v1\w*\/(publishers\/google\/)?models/)
+            expect(call.path).toMatch(/^\/v1\w*\/(publishers\/\w+\/)?models/)
             expect(`${answer.status} ${answer.text}`, call.path).not.toMatch(/^401|API_KEY_INVALID/)
             if (call.route.operation === 'generate') expect(answer.status, call.path).toBe(200)
             received++
@@ -166,6 +166,20 @@ for (const server of servers)
           expect(answer.status, path).toBe(404)
           if (server.hosted) expect(answer.text).toBe(hostsNotFound)
           else errorIn('chat', answer)
+        }
+      })
+
+      test('serves paths that hosts may own, unless a host has its own routes', async () => {
+        for (const [method, path] of [
+          ['GET', '/info'],
+          ['GET', '/models/info'],
+          ['GET', '/api/v1/models'],
+          ['POST', '/api/v1/chat/completions'],
+          ['GET', '/models/chat/completions'],
+        ] as const) {
+          const answer = await setting.current.call({ method, path, headers: good, body: bodyOf('chat') })
+          if (server.hosted) expect([answer.status, answer.text], path).toEqual([404, hostsNotFound])
+          else expect(answer.status, path).not.toBe(404)
         }
       })
 

@@ -91,7 +91,7 @@ const failures = [
 ] as const
 
 /** Returns the response body, which the SDK uses as the message. */
-const errorOf = (error: Error): { readonly [key: string]: unknown } =>
+export const errorOf = (error: Error): { readonly [key: string]: unknown } =>
   objectOf(objectOf(parseJson(error.message)).error)
 
 /** Sends requests that the SDK does not support. */

@@ -39,6 +39,10 @@ export type Operation =
   | 'count-tokens'
   | 'list-models'
   | 'get-model'
+  /** The one model of an endpoint (Azure AI inference). */
+  | 'model-info'
+  /** A request that only opens a connection. */
+  | 'ping'
   | 'get-response'
   | 'delete-response'
   | 'list-input-items'

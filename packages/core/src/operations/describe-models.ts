@@ -63,6 +63,12 @@ const namedOperations: readonly (readonly [name: RegExp, operations: readonly Op
   [/(?:babbage|davinci)-00|-instruct-(?:0914)?$|3\.5-turbo-instruct/, ['completions']],
 ]
 
+/** Returns the operations that a model's name states; undefined for names that state none. */
+export const operationsNamedBy = (model: string): readonly OperationName[] | undefined => {
+  const name = model.toLowerCase()
+  return namedOperations.find(([pattern]) => pattern.test(name))?.[1]
+}
+
 /** Chat families, whose models do not support the other operations of their provider. */
 const chatNames =
   /(?:^|[/.])(?:gpt-\d|chatgpt|o\d|claude|gemini|grok|deepseek|command|mistral|magistral|llama|qwen|sonar)/
@@ -72,7 +78,7 @@ function operationsOf({ upstream, model }: ResolvedTarget): readonly Operation[]
   const offered = Object.keys(upstream.operations ?? {}) as OperationName[]
   const formats = Object.keys(upstream.formats) as UpstreamFormat[]
   const chats = formats.some((format) => upstream.serves?.(format, model) ?? true)
-  const named = namedOperations.find(([pattern]) => pattern.test(name))?.[1].filter((one) => offered.includes(one))
+  const named = operationsNamedBy(model)?.filter((one) => offered.includes(one))
   if (named !== undefined && named.length > 0) return named
   if (!chats) return offered
   return chatNames.test(name) ? ['generate'] : ['generate', ...offered]

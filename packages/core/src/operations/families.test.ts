@@ -19,6 +19,7 @@ const pathOf = ({ path, format }: Route): string =>
   path
     .replace('{model}', modelOf[format])
     .replace('{id}', 'resp_unknown')
+    .replace('{publisher}', 'org')
     .replace('{project}', 'p')
     .replace('{location}', 'global')
 
@@ -138,7 +139,7 @@ describe.each(each(familyRoutes))('%s', (_name, route) => {
     }
     const reply = await send(route, {}, bodyOf(route), '?key=good')
     expect(isUnauthenticated(reply.status, await reply.text())).toBe(
-      !/^\/v1(?:beta1)?\/publishers\/google\//.test(route.path),
+      !/^\/v1(?:beta1)?\/(?:publishers\/(?:google|\{publisher\})\/)?models/.test(route.path),
     )
   })
 })
@@ -148,7 +149,8 @@ describe.each(each(chats))('%s', (_name, route) => {
     const reply = await send(route, token, bodyOf(route), '?modelgate=explain')
     expect(reply.status).toBe(200)
     const { format, model, stream, plan } = await reply.json()
-    expect([format, model, stream]).toEqual([route.format, modelOf[route.format], route.stream === true])
+    const name = route.modelName === undefined ? modelOf[route.format] : `org/${modelOf[route.format]}`
+    expect([format, model, stream]).toEqual([route.format, name, route.stream === true])
     expect(plan).toMatchObject([{ lane: 'wire' }])
   })
 
@@ -245,6 +247,21 @@ describe('a body of a path that names the model', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ messages: say, model: 'real' })
     expect(seen[0]?.body).toContain('"messages":[{"role":"user","content":"hi"}]')
     expect(seen[0]?.body).not.toContain('gpt-9')
+  })
+
+  it('is checked like the model of any other body', async () => {
+    const identity = { id: 'me', models: ['alias', 'claude*'] }
+    const { post, seen } = setUp({ a: asJson(completion), m: asJson(message) }, { auth: () => identity })
+    const statusOf = async (path: string, body: object) => (await post(path, body)).status
+    const forbidden = '/openai/deployments/real/chat/completions'
+    expect(await statusOf(forbidden, { messages: say, model: 'alias' })).toBe(404)
+    expect(
+      await statusOf(`${rawPredict.replace('claude-x', 'real')}:rawPredict`, { messages: say, max_tokens: 1 }),
+    ).toBe(404)
+    for (const more of [{ models: ['real'] }, { fallbacks: ['real'] }, { Model: 'real' }])
+      expect(await statusOf(deployment, { messages: say, ...more }), JSON.stringify(more)).toBeGreaterThanOrEqual(400)
+    expect(seen).toEqual([])
+    expect(await statusOf(deployment, { messages: say, model: 'real' })).toBe(200)
   })
 
   it('may be large', async () => {

@@ -38,23 +38,48 @@ const rawPredict = (publisher: string, root: string, serves: string, drop?: read
 
 const version = ['anthropic_version'] as const
 
+const ownModels = (root: string): Mount => ({
+  family: 'Vertex AI',
+  prefix: `${root}/models`,
+  serves: '/v1beta/models',
+  paths: ['/{model}:'],
+  formats: ['gemini'],
+})
+
 const vertexMounts: readonly Mount[] = vertexRoots.flatMap(({ express, project }): readonly Mount[] => [
   {
     family: 'Vertex AI',
     prefix: `${express}/publishers/google/models`,
     serves: '/v1beta/models',
-    paths: ['/{model}:'],
     formats: ['gemini'],
+    differs: { listDialect: 'publisher' },
   },
+  ...[express, project].map(
+    (root): Mount => ({
+      family: 'Vertex AI',
+      prefix: `${root}/publishers/{publisher}/models`,
+      serves: '/v1beta/models',
+      paths: ['/{model}', '/{model}:'],
+      formats: ['gemini'],
+      differs: {
+        modelName: '{publisher}/{model}',
+        listDialect: 'publisher',
+        ...(root === project ? { queryKey: false } : {}),
+      },
+    }),
+  ),
   {
     family: 'Vertex AI',
     prefix: `${project}/publishers/google/models`,
     serves: '/v1beta/models',
     paths: ['/{model}:'],
     formats: ['gemini'],
-    // Its clients have an access token, not a key.
+    // Clients with a project have an access token, not a key.
     differs: { queryKey: false },
   },
+  // The SDK keeps a name like `models/x`.
+  ...(express === '/v1beta1' ? [ownModels(express)] : []),
+  { ...ownModels(project), differs: { queryKey: false } },
   ...rawPredict('anthropic', project, '/v1/messages', version),
   {
     family: 'Vertex AI',
@@ -74,6 +99,22 @@ const vertexMounts: readonly Mount[] = vertexRoots.flatMap(({ express, project }
     formats: ['chat'],
   },
 ])
+
+/** Paths of vendors' clients that stand for no other one. */
+export const vendorRoutes: readonly Route[] = [
+  ...['/models/info', '/info'].map(
+    (path): Route => ({
+      method: 'GET',
+      path,
+      family: 'Azure AI inference',
+      operation: 'model-info',
+      format: 'chat',
+      hostMayOwn: true,
+    }),
+  ),
+  // Its client opens a connection when it is created.
+  { method: 'GET', path: '/v1/tcp_warming', family: 'Cerebras', operation: 'ping', format: 'chat' },
+]
 
 /** Paths of vendors' clients, beyond those of the four formats. Each row adds routes to the table. */
 export const mounts: readonly Mount[] = [

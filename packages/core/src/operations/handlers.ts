@@ -2,6 +2,7 @@ import { lazy } from '../base/async.ts'
 import type { ErrorInfo } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
+import { jsonReply } from '../calls/reply.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import type { Inbound } from '../http/inbound.ts'
@@ -69,6 +70,8 @@ const modelOperation = lazy(() => import('./model-operations.ts').then((found) =
 const storedObject = lazy(() => import('./objects/handle.ts').then((found) => found.handleObject))
 const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
 
+const handlePing: Handler = async ({ record }) => jsonReply(record, {})
+
 type OtherOperation = Exclude<Operation, OperationName>
 
 /** The handlers of operations that are not in `modelOperations`. Only generation is part of the entry; the first call of another one loads its handler. */
@@ -77,6 +80,8 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'count-tokens': lazy(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
   'list-models': lazy(() => import('./models.ts').then((found) => found.handleListModels)),
   'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
+  'model-info': lazy(() => import('./models.ts').then((found) => found.handleModelInfo)),
+  ping: () => handlePing,
   'get-response': storedResponse,
   'delete-response': storedResponse,
   'list-input-items': storedResponse,

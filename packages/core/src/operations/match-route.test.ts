@@ -34,6 +34,12 @@ describe('the matcher', () => {
       '/v1/projects/{project}/locations/{location}/publishers/anthropic/models/count-tokens:rawPredict',
       { project: 'p', location: 'global' },
     ],
+    [
+      'POST',
+      '/v1/publishers/org/models/m%2F2:predict',
+      '/v1/publishers/{publisher}/models/{model}:predict',
+      { publisher: 'org', model: 'org/m/2' },
+    ],
     ['POST', '/v1/publishers/google/models/m:predict', '/v1/publishers/google/models/{model}:predict', { model: 'm' }],
   ])('reads the parameters of %s %s', (method, path, expected, params) => {
     const found = match(method, path)
@@ -44,7 +50,6 @@ describe('the matcher', () => {
   it.each([
     ['POST', '/v1/projects//locations/global/endpoints/openapi/chat/completions'],
     ['POST', '/v1/projects/a/b/locations/global/endpoints/openapi/chat/completions'],
-    ['POST', '/v1/projects/p/locations/global/publishers/nobody/models/m:rawPredict'],
     ['POST', '/openai/deployments/completions'],
     ['POST', '/openai/v1/messages'],
     ['POST', '/anthropic/v1/chat/completions'],
@@ -63,6 +68,7 @@ describe('the matcher', () => {
       ':rawPredict',
       ':streamRawPredict',
     ])
+    expect(match('POST', `${vertex}/publishers/nobody/models/m:rawPredict`)?.actions).toContain(':generateContent')
     expect(match('POST', '/v1beta/models/m:foo')?.actions).toContain(':generateContent')
     expect(match('POST', '/v1/models/m:foo')?.route.format).toBe('gemini')
     expect(match('GET', '/v1/models/m:foo')?.route.operation).toBe('get-model')

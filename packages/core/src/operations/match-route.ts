@@ -76,10 +76,16 @@ export function createMatcher(table: readonly Route[]): RouteMatcher {
   /** Returns the match of a path that ends with an action which its models do not have. */
   const unknownAction = (path: string): RouteMatch | null => {
     if (!action.test(path)) return null
-    const found: Shape[] = []
+    let found: Shape[] = []
+    /** Length of the text before the model: only actions of the most specific folder are listed. */
+    let longest = 0
     forEachShape(path, (shape) => {
       const isAction = shape.suffix.startsWith(':') && shape.routes[0]?.handle === undefined
-      if (isAction && valuesOf({ ...shape, suffix: '' }, path) !== undefined) found.push(shape)
+      const length = shape.weight - shape.suffix.length
+      if (!isAction || length < longest || valuesOf({ ...shape, suffix: '' }, path) === undefined) return
+      if (length > longest) found = []
+      longest = length
+      found.push(shape)
     })
     const [route] = found[0]?.routes ?? []
     return route === undefined ? null : { route, params: {}, actions: found.map(({ suffix }) => suffix) }
@@ -146,7 +152,7 @@ function compile(table: readonly Route[]): {
     depth = Math.max(depth, folder.split('/').length - 1)
   }
   for (const route of table) {
-    const literals = route.path.split(/\{\w*\}/)
+    const literals = route.path.split(parameter)
     if (literals.length > 1) addShape(route, literals)
     else {
       addExact(route.path, route, false)
@@ -177,12 +183,15 @@ function valuesOf({ literals, suffix }: Shape, path: string): string[] | undefin
   return values
 }
 
-function paramsOf({ path }: Route, values: readonly string[]): Record<string, string> {
+function paramsOf({ path, modelName }: Route, values: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {}
-  const names = path.match(/\{\w*\}/g) ?? []
+  const names = path.match(parameter) ?? []
   for (const [at, name] of names.entries()) params[name.slice(1, -1)] = decode(values[at] ?? '')
+  if (modelName !== undefined) params.model = modelName.replace(parameter, (name) => params[name.slice(1, -1)] ?? '')
   return params
 }
+
+const parameter = /\{\w*\}/g
 
 function decode(segment: string): string {
   try {

@@ -7,6 +7,7 @@ import { tryTargets } from '../calls/try-targets.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { type ModelPlaces, modelPlaces, routerPlaces } from '../formats/shared/model-places.ts'
 import type { Reply } from '../http/inbound.ts'
+import { operationsNamedBy } from './describe-models.ts'
 import { asksToExplain } from './generate.ts'
 import { ModelOperationWriter } from './model-operation-writer.ts'
 import type { Form } from './multipart/form.ts'
@@ -79,7 +80,7 @@ export const handleModelOperation: Handler = async (call) => {
   if (call.inbound.query !== '' && asksToExplain(call.inbound))
     throw new GatewayError('invalid_request', 'modelgate=explain: only chat endpoints can be explained.')
   const early = route.byInstance === undefined ? undefined : await call.readBody(anyBody)
-  const actual = early === undefined ? route : routeFor(route, early.value)
+  const actual = early === undefined ? route : routeFor(call, early.value)
   record.operation = actual.operation
   // `handlers` maps no other operation to this handler.
   const loading = modelOperations[actual.operation as OperationName]()
@@ -99,14 +100,31 @@ export const handleModelOperation: Handler = async (call) => {
 /** A body whose operation is not known yet. The operation's own dialect checks it. */
 const anyBody = (body: Json): JsonObject => body as JsonObject
 
-/** Returns the route for a body, where one path serves two operations. */
-function routeFor(route: Route, body: Json): Route {
+/**
+ * Returns the route for a body, where one path serves two operations: by the members of the first instance, or by the model's name if it
+ * has none of them, so that an incomplete instance gets the error of its own operation.
+ */
+function routeFor({ route, shared, record, params }: RoutedCall, body: Json): Route {
   const { byInstance } = route
+  if (byInstance === undefined) return route
   const instances = isObject(body) ? body.instances : undefined
   const first = Array.isArray(instances) ? instances[0] : instances
-  if (byInstance === undefined || !isObject(first) || first.prompt !== undefined) return route
   const { members, operation, dialect } = byInstance
-  return members.some((member) => Object.hasOwn(first, member)) ? { ...route, operation, dialect } : route
+  const other = { ...route, operation, dialect }
+  if (isObject(first) && first.prompt !== undefined) return route
+  if (isObject(first) && members.some((member) => Object.hasOwn(first, member))) return other
+  return isNamedFor(operation, params.model ?? '', shared.router, record.identity) ? other : route
+}
+
+/** Returns whether the name of a model, or of its first target, states an operation. */
+function isNamedFor(
+  operation: OperationName,
+  model: string,
+  router: RoutedCall['shared']['router'],
+  identity: RoutedCall['record']['identity'],
+): boolean {
+  const [target] = router.has(model, identity) ? router.plan(model, identity).targets : []
+  return [model, target?.model ?? ''].some((name) => operationsNamedBy(name)?.includes(operation) === true)
 }
 
 function clientDialect({ name, dialects }: AnyOperation, wanted: string | undefined): AnyDialect {

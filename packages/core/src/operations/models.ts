@@ -1,9 +1,11 @@
 import { GatewayError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
+import type { Operation } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
 import { toOpenRouterList, toOpenRouterModel } from '../formats/chat/openrouter-list.ts'
 import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
+import { toPublisherList, toPublisherModel } from '../formats/gemini/publisher-list.ts'
 import { modelDescriber } from './describe-models.ts'
 import type { Handler, Route } from './route.ts'
 
@@ -35,6 +37,33 @@ export const handleGetModel: Handler = async ({ codec, shared, record, route, pa
   return jsonReply(record, dialectOf(route, codec).entry(encodeModel(describe(model), firstListed())))
 }
 
+/** The types of models that Azure AI inference has, by operation. The first one that a model supports is its type. */
+const modelTypes: readonly (readonly [Operation, string])[] = [
+  ['generate', 'chat_completion'],
+  ['embeddings', 'embeddings'],
+  ['images', 'image_generation'],
+  ['speech', 'audio_generation'],
+  ['completions', 'text_generation'],
+]
+
+/** Describes one model, as clients of Azure AI inference ask for that of their endpoint. */
+export const handleModelInfo: Handler = async ({ shared, record, inbound }) => {
+  const listed = shared.router.list(record.identity)
+  const requested = new URLSearchParams(inbound.query).get('model')
+  const name = requested ?? (listed.length === 1 ? listed[0] : undefined)
+  if (name === undefined)
+    throw new GatewayError(
+      'invalid_request',
+      `model: this endpoint has ${listed.length} models. Add the query parameter 'model' with the name of one.`,
+      { param: 'model' },
+    )
+  checkKnown(name, shared.router.has(name, record.identity))
+  const describe = await modelDescriber(shared, false)
+  const { operations } = describe(name)
+  const [, type = 'chat_completion'] = modelTypes.find(([operation]) => operations.includes(operation)) ?? []
+  return jsonReply(record, { model_name: name, model_type: type, model_provider_name: 'modelgate' })
+}
+
 /** Changes a list, and an entry of one, for clients that require members which the format does not have. */
 interface ListDialect {
   list(list: JsonObject): JsonObject
@@ -43,9 +72,9 @@ interface ListDialect {
 
 const unchanged: ListDialect = { list: (list) => list, entry: (entry) => entry }
 
-/** Dialects of OpenAI's list. */
 const listDialects: Readonly<Record<NonNullable<Route['listDialect']>, ListDialect>> = {
   openrouter: { list: toOpenRouterList, entry: toOpenRouterModel },
+  publisher: { list: toPublisherList, entry: toPublisherModel },
 }
 
 /** Returns the dialect of a route. A header may have selected another format than the route's own, which has no dialects. */

@@ -84,7 +84,7 @@ export interface Route {
   /** For model operations: the client's dialect. */
   readonly dialect?: string
   /** For model lists: the client's dialect of the format. Default: the format's own. */
-  readonly listDialect?: 'openrouter'
+  readonly listDialect?: 'openrouter' | 'publisher'
   /** Another format for clients that send this header: three providers share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
   /**
@@ -110,6 +110,8 @@ export interface Route {
    */
   readonly upgrade?: 'realtime' | 'responses'
   readonly requires?: RequiredHeader
+  /** The model's name, with the path's parameters. Default: `{model}`. */
+  readonly modelName?: string
   /** For paths that name the model: whether the response is streamed. */
   readonly stream?: boolean
   /**

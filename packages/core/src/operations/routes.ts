@@ -1,4 +1,4 @@
-import { mountedRoutes } from './families.ts'
+import { mountedRoutes, vendorRoutes } from './families.ts'
 import type { Route } from './route.ts'
 
 /** Three providers share one path for their model lists; their own headers distinguish their clients. */
@@ -187,4 +187,4 @@ const ownRoutes: readonly Route[] = [
 ]
 
 /** Every path of the gateway. */
-export const routes: readonly Route[] = [...ownRoutes, ...mountedRoutes(ownRoutes)]
+export const routes: readonly Route[] = [...ownRoutes, ...mountedRoutes(ownRoutes), ...vendorRoutes]

@@ -7,6 +7,7 @@ import { root } from '../base/workspace.mjs'
 import { anchorsOf } from './anchors.ts'
 import { tableIn } from './generated-table.ts'
 import { documents, read } from './pages.mjs'
+import { clientTable } from './tables/clients.ts'
 import { environmentTable } from './tables/environment.ts'
 import { kindTable, statusTable } from './tables/errors.ts'
 import { familyTable } from './tables/families.ts'
@@ -48,6 +49,13 @@ describe('the documentation', () => {
       Number(value),
     ])
     expect(Object.fromEntries(rows)).toEqual(defaultLimits)
+  })
+})
+
+describe('docs/guide/clients.md', () => {
+  it('counts the cases of each official client', () => {
+    const fromCode = clientTable()
+    expect(tableIn('docs/guide/clients.md', 'clients', fromCode)).toBe(fromCode)
   })
 })
 

@@ -113,9 +113,9 @@ export const samples: Readonly<Record<string, Sample>> = {
 export const sampleKey = ({ operation, format, dialect }: Route): string =>
   [operation, format, ...(dialect === undefined ? [] : [dialect])].join(' ')
 
-/** Routes whose request bodies may name a model. */
+/** Routes whose request bodies may name a model. Those of families have the same handlers and dialects. */
 export const namingRoutes: readonly Route[] = routes.filter(
-  ({ method, operation }) => method === 'POST' && operation !== 'cancel-response',
+  ({ method, operation, family }) => method === 'POST' && operation !== 'cancel-response' && family === undefined,
 )
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {

@@ -35,4 +35,19 @@ describe('a client of :predict', () => {
     const reply = await post(path('real'), body)
     expect([reply.status, seen.length]).toEqual([400, 0])
   })
+
+  it.each([
+    [{}, 'text-embedding-005'],
+    [{ instances: [] }, 'gemini-embedding-001'],
+    [{ instances: [{ title: 'a page' }] }, 'text-embedding-005'],
+    [{ instances: [{ task_type: 'RETRIEVAL_QUERY' }] }, 'vectors'],
+  ])('receives an error of embeddings for %j if the model is %s', async (wrong, model) => {
+    const models = { '*': 'g', vectors: { upstream: 'g', model: 'text-embedding-005' } } as const
+    const { post, seen } = set({ g: asJson(predictions) }, { models })
+    const reply = await post(path(model), wrong)
+    expect([reply.status, seen.length]).toEqual([400, 0])
+    const { error } = await reply.json()
+    expect(error.message).not.toContain('prompt')
+    expect(error.message).toMatch(/instances/)
+  })
 })

@@ -33,11 +33,16 @@ function setUp(
     logger: { warn: log, error: log },
     ...config,
   })
-  const open = (query: string, headers: Record<string, string> = {}, signal = createCanceller()) => {
+  const open = (
+    query: string,
+    headers: Record<string, string> = {},
+    signal = createCanceller(),
+    path = '/v1/realtime',
+  ) => {
     const all: Record<string, string> = { ...good, authorization: 'Bearer good', ...headers }
     const inbound: Inbound = {
       method: 'GET',
-      path: '/v1/realtime',
+      path,
       query,
       header: (name) => all[name],
       read: async () => new Uint8Array(),
@@ -323,4 +328,36 @@ it('a session whose client disconnects during auth is not opened', async () => {
   expect(await opening).toMatchObject({ ok: false, reply: { status: 499 } })
   await gateway.close()
   expect(dialled).toEqual([])
+})
+
+describe("Azure's paths", () => {
+  const at = (path: string, query: string) => {
+    const setting = setUp()
+    return { ...setting, opening: setting.open(query, {}, undefined, path) }
+  }
+
+  it.each([
+    ['/openai/realtime', 'api-version=2025-04-01-preview&deployment=m'],
+    ['/openai/deployments/m/realtime', 'api-version=2025-04-01-preview'],
+    ['/openai/deployments/m/realtime', 'api-version=2025-04-01-preview&deployment=other'],
+    ['/openai/v1/realtime', 'model=m'],
+  ])('open a session of the named model: %s?%s', async (path, query) => {
+    const { opening, dialled } = at(path, query)
+    expect((await opening).ok).toBe(true)
+    const { pathname, searchParams } = new URL(dialled[0]?.url ?? '')
+    expect([pathname, [...searchParams.keys()]]).toEqual(['/v1/realtime', ['model']])
+  })
+
+  it.each([
+    ['/openai/realtime', 'api-version=1', 'deployment'],
+    ['/openai/realtime', 'api-version=1&model=m', 'model'],
+    ['/openai/realtime', 'deployment=m&deployment=n', 'deployment'],
+    ['/openai/deployments/m/realtime', 'intent=transcription', 'intent'],
+    ['/v1/realtime', 'model=m&api-version=1', 'api-version'],
+  ])('reject other parameters: %s?%s', async (path, query, name) => {
+    const { opening, dialled } = at(path, query)
+    const { ok, ...rest } = await opening
+    expect([ok, dialled.length]).toEqual([false, 0])
+    expect(JSON.parse(String('reply' in rest ? rest.reply.body : '')).error.param).toBe(name)
+  })
 })

@@ -1,0 +1,16 @@
+import { azureInferenceClient, infoCase } from './azure-inference.ts'
+import { cerebrasClient } from './cerebras.ts'
+import { familyCases } from './family-cases.ts'
+import type { Family } from './family-suite.ts'
+import { groqClient } from './groq.ts'
+
+/** Vendors' own SDKs. */
+export const vendorFamilies: readonly Family[] = [
+  { package: 'groq-sdk', name: 'Groq', cases: familyCases(groqClient, ['models', 'embed']) },
+  { package: '@cerebras/cerebras_cloud_sdk', name: 'Cerebras', cases: familyCases(cerebrasClient, ['models']) },
+  {
+    package: '@azure-rest/ai-inference',
+    name: 'ModelClient of Azure AI inference',
+    cases: [...familyCases(azureInferenceClient, ['embed']), infoCase],
+  },
+]

@@ -1,0 +1,12 @@
+import { allFamilies, formats } from '@modelgate/conformance/test-support'
+import { readJson } from '../../base/workspace.mjs'
+import { table } from '../markdown-table.ts'
+
+/** Returns the table of the official clients that the suites run, with the number of their cases. */
+export function clientTable(): string {
+  const rows = allFamilies.map((family) => {
+    const { version } = readJson(`packages/conformance/node_modules/${family.package}/package.json`)
+    return [family.name, `\`${family.package}\` ${version}`, `${family.cases.length} × ${formats.length}`]
+  })
+  return table(['client', 'package', 'cases × upstream formats'], ...rows)
+}
