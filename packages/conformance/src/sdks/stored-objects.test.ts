@@ -180,9 +180,13 @@ describe('a large file', () => {
 
   test('that the client cuts off is an error for the upstream, too, and leaves no object', async () => {
     let outcome = ''
+    let hasBegun: () => void = () => {}
+    const begun = new Promise<void>((resolve) => {
+      hasBegun = resolve
+    })
     const upstream = await listen(async (req, res) => {
       try {
-        for await (const _ of req);
+        for await (const _ of req) hasBegun()
         outcome = 'complete'
         res.end('{"id":"file-cut"}')
       } catch {
@@ -193,6 +197,8 @@ describe('a large file', () => {
     const body = async function* (): AsyncGenerator<Uint8Array> {
       yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n')
       yield chunk
+      // An upload that ends before the upstream is called never reaches it.
+      await begun
       throw new Error('cut')
     }
     const headers = { authorization: 'Bearer ann', 'content-type': 'multipart/form-data; boundary=b' }
