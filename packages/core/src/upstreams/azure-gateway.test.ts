@@ -76,7 +76,7 @@ describe('calls to Azure', () => {
       for (const stream of [false, true]) {
         const { post, seen, finished } = gatewayTo(stream ? asStream(streamed) : asJson(completion))
         const [path, body] = clients('dated', stream)[format]
-        const reply = await post(path, body, { 'anthropic-version': '2023-06-01', 'api-key': 'theirs' })
+        const reply = await post(path, body, { 'anthropic-version': '2023-06-01', 'api-key': 'good' })
         const text = await reply.text()
         expect([reply.status, text], text).toEqual([200, expect.stringContaining('hello')])
         expect(text).not.toMatch(/"error":\s*\{/)
