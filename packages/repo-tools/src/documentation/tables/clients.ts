@@ -6,7 +6,9 @@ import { table } from '../markdown-table.ts'
 export function clientTable(): string {
   const rows = allFamilies.map((family) => {
     const { version } = readJson(`packages/conformance/node_modules/${family.package}/package.json`)
-    return [family.name, `\`${family.package}\` ${version}`, `${family.cases.length} × ${formats.length}`]
+    // The table must not change with each update of a package.
+    const [major = ''] = version.split('.')
+    return [family.name, `\`${family.package}\` ${major}`, `${family.cases.length} × ${formats.length}`]
   })
   return table(['client', 'package', 'cases × upstream formats'], ...rows)
 }
