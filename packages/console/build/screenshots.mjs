@@ -51,6 +51,8 @@ const gateway = createGateway({
   },
   models: {
     'demo-chat': 'openai',
+    'demo-embedding': 'openai',
+    'demo-image': 'openai',
     careful: [
       { upstream: 'away', model: 'claude-opus-5' },
       { upstream: 'openai', model: 'demo-chat' },
@@ -77,7 +79,7 @@ const gateway = createGateway({
 async function connect(page, format, model) {
   await page.getByLabel('Token', { exact: true }).fill('mg-demo')
   await page.getByRole('button', { name: 'Check' }).click()
-  await page.getByText(/3 models/).waitFor()
+  await page.getByText('Valid token').waitFor()
   await page.getByLabel('Client format').selectOption(format)
   await page.getByLabel('Model', { exact: true }).fill(model)
 }
@@ -96,6 +98,26 @@ async function ask(page, question) {
 async function talk(page) {
   await connect(page, 'messages', 'demo-chat')
   await ask(page, 'Compare three ways to hold a place in a queue, in a table.')
+}
+
+/** Compares texts. @param {import('playwright-core').Page} page */
+async function embed(page) {
+  await page.getByRole('button', { name: 'Example' }).click()
+  await page.getByLabel('Text 1', { exact: true }).fill('The ferry leaves the harbour at eight.')
+  await page.getByLabel('Text 2', { exact: true }).fill('At eight, the ferry leaves the harbour for the island.')
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByText('$0.00184').first().waitFor()
+  await page.waitForTimeout(500)
+}
+
+/** Generates images. @param {import('playwright-core').Page} page */
+async function imagine(page) {
+  await page.getByRole('button', { name: 'Example' }).click()
+  await page.getByLabel('Size').fill('256x256')
+  await page.getByLabel('Number').fill('2')
+  await page.getByRole('button', { name: 'Generate' }).click()
+  await page.getByText('$0.00184').first().waitFor()
+  await page.waitForTimeout(500)
 }
 
 /** Makes a call whose translation moves, adds and loses fields. @param {import('playwright-core').Page} page */
@@ -232,6 +254,20 @@ const pictures = [
       act: compare,
     })),
   ),
+  {
+    name: 'embeddings-light-desktop',
+    path: `${playground}#token=mg-demo&tab=embeddings`,
+    scheme: 'light',
+    screen: { width: 1280, height: 1000 },
+    act: embed,
+  },
+  {
+    name: 'images-dark-desktop',
+    path: `${playground}#token=mg-demo&tab=images`,
+    scheme: 'dark',
+    screen: { width: 1280, height: 900 },
+    act: imagine,
+  },
   {
     name: 'usage-light-desktop',
     path: `${usage}#token=${adminToken}`,

@@ -70,6 +70,21 @@ describe('the facts of a finished call', () => {
     expect(consolePages({ playground: false }).onFinish).toBeUndefined()
   })
 
+  it('have the billed units of a call', () => {
+    const book = createCallBook({ named: true })
+    const call = {
+      identity: null,
+      format: 'chat',
+      model: 'm',
+      stream: false,
+      status: 200,
+      outcome: 'finished',
+    } as const
+    const rest = { losses: [], attempts: [], startedAt: 0, durationMs: 1 }
+    book.write({ ...call, ...rest, requestId: 'a', operation: 'images', units: { images: 2 } })
+    expect(book.read('a')?.units).toEqual({ images: 2 })
+  })
+
   it('are forgotten when newer calls come', () => {
     const book = createCallBook({ named: true, size: 3 })
     for (const requestId of ['a', 'b', 'c', 'd'])

@@ -1,4 +1,4 @@
-import type { Attempt, Cost, FinishEvent, SkippedTarget, UsageBasis } from '@modelgate/core'
+import type { Attempt, BillableUnits, Cost, FinishEvent, SkippedTarget, UsageBasis } from '@modelgate/core'
 
 /** Facts about a finished call, for anyone who knows its id: numbers only, no content, no identity. */
 export interface CallFacts {
@@ -10,6 +10,8 @@ export interface CallFacts {
     readonly reasoning?: number
   }
   readonly basis?: UsageBasis
+  /** Images, seconds of audio, characters of speech, searches. Absent: none. */
+  readonly units?: BillableUnits
   /** Absent if the price is unknown. */
   readonly cost?: Cost
   readonly attempts: readonly CallAttempt[]
@@ -47,12 +49,13 @@ export function createCallBook({ named, size = 500 }: { named: boolean; size?: n
 }
 
 function factsOf(event: FinishEvent, named: boolean): CallFacts {
-  const { requestId, usage, basis, cost, attempts, losses, skipped, durationMs } = event
+  const { requestId, usage, basis, units, cost, attempts, losses, skipped, durationMs } = event
   const notes = losses.filter(({ severity }) => severity === 'note').length
   return {
     requestId,
     ...(usage === undefined ? {} : { usage: countsOf(usage) }),
     ...(basis === undefined ? {} : { basis }),
+    ...(units === undefined ? {} : { units: { ...units } }),
     ...(cost === undefined ? {} : { cost: { amount: cost.amount, currency: cost.currency } }),
     attempts: attempts.map(({ reason, upstream, model, status, startedMs, waitedMs, latencyMs, error }) => ({
       reason,

@@ -39,7 +39,15 @@ describe.each(['', '/ai'])("the console below '%s'", (mount) => {
       expect(response.headers.get('set-cookie')).toBeNull()
       const policy = response.headers.get('content-security-policy') ?? ''
       expect(policy).not.toMatch(/unsafe|https?:|\*/)
-      for (const part of ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"])
+      for (const part of [
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        'media-src blob:',
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+      ])
         expect(policy.split('; ')).toContain(part)
       const inline = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
       expect(inline.length).toBeGreaterThan(0)
@@ -184,12 +192,13 @@ it('leaves out the Playground and its endpoints when it is disabled', async () =
   expect(await (await ask('/console/info.json', {}, gateway)).json()).toMatchObject({ playground: false })
 })
 
-/** Returns the scripts that a page loads: its own, and every chunk that it imports. */
-function scriptsOf(html: string): readonly string[] {
+/** Returns the scripts that a page loads: its own, and every chunk that it imports, at first or also later. */
+function scriptsOf(html: string, when: 'first' | 'ever' = 'ever'): readonly string[] {
   const loaded = new Set<string>()
   const load = (text: string): void => {
+    const shown = when === 'ever' ? text : text.replaceAll(/\bimport\("[^"]*"\)/g, '')
     for (const { name, body } of assets)
-      if (name.endsWith('.js') && text.includes(name) && !loaded.has(name)) {
+      if (name.endsWith('.js') && shown.includes(name) && !loaded.has(name)) {
         loaded.add(name)
         load(body)
       }
@@ -197,6 +206,9 @@ function scriptsOf(html: string): readonly string[] {
   load(html)
   return [...loaded]
 }
+
+const sizeOf = (scripts: readonly string[]): number =>
+  assets.filter(({ name }) => scripts.includes(name)).reduce((sum, { body }) => sum + gzipSync(body).length, 0)
 
 it.each([
   ['playground', 90_000],
@@ -208,8 +220,14 @@ it.each([
   const scripts = scriptsOf(pages[page].html)
   // Its own, and the shared chunks.
   expect(scripts.length).toBeGreaterThan(1)
-  const bytes = assets
-    .filter(({ name }) => scripts.includes(name))
-    .reduce((sum, { body }) => sum + gzipSync(body).length, 0)
-  expect(bytes).toBeLessThan(most)
+  expect(sizeOf(scripts)).toBeLessThan(most)
+})
+
+it('the Playground loads the code of the tabs other than chat when one of them is opened', () => {
+  const { html } = pages.playground
+  const [first, ever] = [scriptsOf(html, 'first'), scriptsOf(html)]
+  expect(ever.length).toBeGreaterThan(first.length)
+  expect(sizeOf(first)).toBeLessThan(70_000)
+  expect(assets.filter(({ name }) => first.includes(name)).some(({ body }) => body.includes('/v1/rerank'))).toBe(false)
+  expect(assets.filter(({ name }) => ever.includes(name)).some(({ body }) => body.includes('/v1/rerank'))).toBe(true)
 })

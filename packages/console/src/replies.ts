@@ -21,6 +21,8 @@ const policyOf = (scripts: readonly string[]): string =>
     `script-src 'self' ${scripts.join(' ')}`,
     "style-src 'self'",
     "img-src 'self' data: blob:",
+    // Generated and recorded audio. A blob is data of the page itself.
+    'media-src blob:',
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

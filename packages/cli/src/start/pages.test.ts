@@ -68,4 +68,38 @@ describe.skipIf(withoutBrowser)('the pages of the command in a browser', () => {
     await serving.stop()
     await provider.close()
   })
+
+  it.each(['', '/ai'])("below '%s' call every demo model that does not chat in the Playground", async (basePath) => {
+    const server = createTestContext(basePath === '' ? {} : { 'modelgate.config.json': JSON.stringify({ basePath }) }, {
+      MODELGATE_TOKEN: 'static-token',
+    })
+    const serving = await serve(server, { port: '0' })
+    const root = `http://127.0.0.1:${serving.port}${basePath}`
+    const { page, wrongs, close } = await open(`${root}/console/playground#token=static-token`)
+    page.setDefaultTimeout(8000)
+    await page.getByText('Valid token · 10 models available').waitFor()
+    const run = async (tab: string, model: string, action: string): Promise<void> => {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('heading', { name: tab }).waitFor()
+      await page.getByRole('button', { name: action, exact: true }).click()
+      await page.locator('.run article[aria-busy=false]', { hasText: model }).waitFor()
+      await page.getByText(`${model} responded.`).waitFor()
+    }
+    for (const [tab, model, action] of [
+      ['Embeddings', 'demo-embedding', 'Compare'],
+      ['Images', 'demo-image', 'Generate'],
+      ['Rerank', 'demo-rerank', 'Rerank'],
+      ['Speech', 'demo-speech', 'Speak'],
+    ] as const) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('button', { name: 'Example' }).click()
+      await run(tab, model, action)
+    }
+    await page.getByRole('button', { name: 'Transcribe it' }).click()
+    await run('Transcription', 'demo-transcribe', 'Transcribe')
+    await page.locator('.transcript', { hasText: /^I heard [\d.]+ seconds of sound\./ }).waitFor()
+    expect(wrongs).toEqual([])
+    await close()
+    await serving.stop()
+  })
 })

@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,6 +17,7 @@ import { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
+import { canRunPython, codeRunners } from './code-runners.ts'
 
 // Runs the Playground's code like a reader would: with the official SDKs, with Python and with curl.
 
@@ -63,41 +63,14 @@ beforeEach(() => {
   received.length = 0
 })
 
-function run(program: string, args: readonly string[], input: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const { PATH = '', PYTHONPATH = '' } = process.env
-    const child = spawn(program, args, { cwd: here, env: { PATH, PYTHONPATH, MODELGATE_TOKEN: token } })
-    let out = ''
-    let wrong = ''
-    child.stdout.on('data', (bytes) => {
-      out += bytes
-    })
-    child.stderr.on('data', (bytes) => {
-      wrong += bytes
-    })
-    child.on('error', reject)
-    child.on('close', (code) =>
-      code === 0 ? resolve(out) : reject(new Error(`${program} ended with ${code}: ${wrong}`)),
-    )
-    child.stdin.end(input)
-  })
-}
-
-const node = (code: string) => run(process.execPath, ['--input-type=module', '-'], code)
-const python = (code: string) => run('python3', ['-'], code)
-const runners = {
-  curl: (code: string) => run('sh', ['-e'], code),
-  sdk: node,
-  fetch: node,
-  python,
-  'python-sdk': python,
-}
+const runners = codeRunners(here, token)
 
 const pythonModules = { chat: 'openai', responses: 'openai', messages: 'anthropic', gemini: 'google.genai' } as const
-const canRun = (code: string): boolean => spawnSync('python3', ['-c', code]).status === 0
-const hasPython = canRun('')
+const hasPython = canRunPython('')
 /** Python's SDKs are no packages of this workspace: `PYTHONPATH` may name a folder with them. */
-const missing = hasPython ? [...new Set(Object.values(pythonModules))].filter((name) => !canRun(`import ${name}`)) : []
+const missing = hasPython
+  ? [...new Set(Object.values(pythonModules))].filter((name) => !canRunPython(`import ${name}`))
+  : []
 if (!hasPython || missing.length > 0)
   process.stderr.write(
     hasPython
@@ -206,7 +179,7 @@ describe.each(formats)('Playground code of a call in $name', (format) => {
       expect(code).not.toContain(token)
       expect(code.length).toBeLessThan(10_000)
       if (kind === 'python-sdk' && missing.includes(pythonModules[format.id])) {
-        await run('python3', ['-c', 'import sys; compile(sys.stdin.read(), "code", "exec")'], code)
+        await runners.compilePython(code)
         return
       }
       const out = await runners[kind](code)

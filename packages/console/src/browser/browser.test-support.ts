@@ -28,7 +28,10 @@ let launched: Promise<Browser> | undefined
 
 /** Starts one browser for all tests of a file; close it with `closeBrowser` in `afterAll`. */
 const browser = (): Promise<Browser> => {
-  launched ??= chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
+  launched ??= chromium.launch({
+    executablePath: executablePath ?? '',
+    args: ['--no-sandbox', '--use-fake-device-for-media-stream'],
+  })
   return launched
 }
 

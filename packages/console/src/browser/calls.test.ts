@@ -30,6 +30,7 @@ const make: typeof consoleGateway = (_options = {}, config = {}) => {
         { upstream: 'secondary', model: 'second-model' },
       ],
       plain: 'secondary',
+      embedder: 'secondary',
     },
     fetch: (input, init) =>
       new URL(input instanceof Request ? input.url : input).hostname === 'refusing.test'
@@ -170,6 +171,20 @@ describe.skipIf(withoutBrowser)('the page of recent calls in a browser', () => {
       await enterToken(page, adminToken)
       await page.locator('.call-row', { hasText: 'loss' }).click()
       await page.getByText('/top_k').waitFor()
+      await close()
+    })
+
+    it('opens the tab of the Playground that makes calls of the operation', async () => {
+      const embedded = await ask(root, { model: 'embedder', input: 'Hello' }, '/v1/embeddings')
+      const { page, close } = await openCalls(root)
+      await enterToken(page, adminToken)
+      await page.locator('.call-row', { hasText: 'embedder' }).click()
+      await page.locator('.call-figures', { hasText: embedded }).waitFor()
+      const href = await page.getByRole('link', { name: 'Open in Playground' }).getAttribute('href')
+      const { page: playground, close: closePlayground } = await open(new URL(href ?? '', page.url()).href)
+      await playground.getByRole('heading', { name: 'Embeddings' }).waitFor()
+      expect(await playground.getByLabel('Model', { exact: true }).inputValue()).toBe('embedder')
+      await closePlayground()
       await close()
     })
 

@@ -51,7 +51,9 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
         .waitFor()
       await page.keyboard.press('Escape')
       await page.getByText('Stopped.', { exact: true }).first().waitFor()
-      await expect.poll(() => scene.provider.stats).toMatchObject({ aborted: 1, finished: 0, open: 0 })
+      await expect
+        .poll(() => scene.provider.stats, { timeout: 8000 })
+        .toMatchObject({ aborted: 1, finished: 0, open: 0 })
       expect(unexpected(wrongs)).toEqual([])
       await close()
     })
@@ -176,7 +178,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await alert.getByText('Complete error').click()
       const body: unknown = JSON.parse((await alert.locator('pre').textContent()) ?? '')
       expect(body).toMatchObject({ error: { message } })
-      expect(await answer.locator('.figures').textContent()).toContain('Status400')
+      expect(await alert.locator('.figures').textContent()).toContain('Status400')
 
       const broken = await ask(page, '[[error-event after:3]]')
       await broken.getByText(/^You said/).waitFor()
@@ -336,7 +338,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       // On a wide screen the settings are on the left, in the order of the keyboard too.
       await page.setViewportSize({ width: 1280, height: 800 })
       await page.getByRole('button', { name: 'Settings', exact: true }).waitFor({ state: 'hidden' })
-      expect(await page.locator('main > section h2').allTextContents()).toEqual([
+      expect(await page.locator('.panes > section h2').allTextContents()).toEqual([
         'Settings',
         'Conversation',
         'Inspector',

@@ -4,6 +4,7 @@ import type { Plugin, PluginHost } from '../config/plugin.ts'
 import type { ModelCard } from '../formats/model-card.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
+import { gemini } from '../upstreams/gemini.ts'
 import { openai } from '../upstreams/openai.ts'
 import { voyage } from '../upstreams/voyage.ts'
 
@@ -16,6 +17,7 @@ function make(plugins: readonly Plugin[] = [], logger: Logger | false = false): 
       openai: openai({ apiKey: 'k', modelRules: [{ model: 'gpt-5.4', like: 'gpt-5.4', contextWindow: 400_000 }] }),
       anthropic: anthropic({ apiKey: 'k' }),
       voyage: voyage({ apiKey: 'k' }),
+      gemini: gemini({ apiKey: 'k' }),
     },
     models: {
       smart: { targets: [{ upstream: 'openai', model: 'gpt-5.4' }] },
@@ -24,6 +26,9 @@ function make(plugins: readonly Plugin[] = [], logger: Logger | false = false): 
         { upstream: 'anthropic', model: 'claude-unheard-of' },
       ],
       vectors: { upstream: 'voyage', model: 'voyage-3.5' },
+      'gemini-2.5-flash': 'gemini',
+      'gemini-2.5-flash-image': 'gemini',
+      'gemini-2.5-flash-preview-tts': 'gemini',
       'own-name': 'openai',
       '*': 'openai',
     },
@@ -44,6 +49,14 @@ it.each([
   ['whisper-1', ['transcriptions', 'translations']],
   ['gpt-4o-mini-tts', ['speech']],
   ['gpt-image-1', ['images', 'image-edits', 'image-variations']],
+  ['chatgpt-image-latest', ['images', 'image-edits', 'image-variations']],
+  ['demo-image', ['images', 'image-edits', 'image-variations']],
+  ['gemini-2.5-flash', ['generate']],
+  ['gemini-2.5-flash-image', ['generate', 'images', 'image-edits']],
+  ['gemini-2.5-flash-preview-tts', ['speech']],
+  ['demo-speech', ['speech']],
+  ['demo-chat', ['generate']],
+  ['team-gpt-5.4', ['generate']],
   ['gpt-realtime', ['realtime-sessions']],
   ['gpt-4o-audio-preview', ['generate']],
 ] as const)('finds the operations of %s', async (name, operations) => {

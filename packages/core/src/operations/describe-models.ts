@@ -49,14 +49,16 @@ function describeModel(shared: Context, cards: TargetCards, id: string, showsPlu
  * Operations of models whose names say what they do; the first match applies. Providers offer all their operations at one address, so an
  * upstream alone does not tell an embedding model from a chat model.
  */
-const namedOperations: readonly (readonly [name: RegExp, operations: readonly OperationName[]])[] = [
+const namedOperations: readonly (readonly [name: RegExp, operations: readonly (OperationName | 'generate')[]])[] = [
   [/rerank/, ['rerank']],
   [/embed|^voyage-|(?:^|\/)bge-/, ['embeddings']],
   [/moderation/, ['moderations']],
   [/transcribe|whisper/, ['transcriptions', 'translations']],
-  [/(?:^|[-/])tts(?:-|$)/, ['speech']],
+  [/(?:^|[-/])(?:tts|speech)(?:-|$)/, ['speech']],
+  // Gemini's image models chat too.
+  [/(?:^|[-/])gemini-[\d.]+-(?:[a-z]+-){0,3}image(?:-|$)/, ['generate', 'images', 'image-edits']],
   [
-    /(?:^|\/)(?:gpt-image|chatgpt-image|dall-e|imagen|flux|stable-diffusion|recraft)/,
+    /(?:^|[-/])image(?:-|$)|(?:^|\/)(?:dall-e|imagen|flux|stable-diffusion|recraft)/,
     ['images', 'image-edits', 'image-variations'],
   ],
   [/realtime/, ['realtime-sessions']],
@@ -64,21 +66,21 @@ const namedOperations: readonly (readonly [name: RegExp, operations: readonly Op
 ]
 
 /** Returns the operations that a model's name states; undefined for names that state none. */
-export const operationsNamedBy = (model: string): readonly OperationName[] | undefined => {
+export const operationsNamedBy = (model: string): readonly (OperationName | 'generate')[] | undefined => {
   const name = model.toLowerCase()
   return namedOperations.find(([pattern]) => pattern.test(name))?.[1]
 }
 
 /** Chat families, whose models do not support the other operations of their provider. */
 const chatNames =
-  /(?:^|[/.])(?:gpt-\d|chatgpt|o\d|claude|gemini|grok|deepseek|command|mistral|magistral|llama|qwen|sonar)/
+  /(?:^|[-/.])(?:chat(?:-|$)|gpt-\d|chatgpt|o\d|claude|gemini|grok|deepseek|command|mistral|magistral|llama|qwen|sonar)/
 
 function operationsOf({ upstream, model }: ResolvedTarget): readonly Operation[] {
   const name = model.toLowerCase()
   const offered = Object.keys(upstream.operations ?? {}) as OperationName[]
   const formats = Object.keys(upstream.formats) as UpstreamFormat[]
   const chats = formats.some((format) => upstream.serves?.(format, model) ?? true)
-  const named = operationsNamedBy(model)?.filter((one) => offered.includes(one))
+  const named = operationsNamedBy(model)?.filter((one) => (one === 'generate' ? chats : offered.includes(one)))
   if (named !== undefined && named.length > 0) return named
   if (!chats) return offered
   return chatNames.test(name) ? ['generate'] : ['generate', ...offered]

@@ -12,6 +12,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/cli/src/tokens/settings.ts': [1, 'makes a date of expiry of a token out of a span'],
   'packages/cli/src/tokens/text.ts': [1, 'shows whether a token has expired: a date'],
   'packages/console/src/recent-calls/recent-call.ts': [1, 'the arrival of a rejected call'],
+  'packages/console/src/ui/playground/operations/runs.ts': [1, 'the time of a call in the list of results'],
   'packages/console/src/ui/admin/days.ts': [1, 'the days of a preset end today'],
   'packages/console/src/ui/admin/token-state.ts': [1, 'shows whether a token has expired: a date'],
   'packages/node/src/logs/json-line.ts': [2, 'the time of a log line'],

@@ -192,7 +192,7 @@ describe.each(readdirSync(join(root, '.github/workflows')))('the workflow %s', (
     const { scripts } = readJson('package.json')
     const commands = jobs.flatMap(([, { steps }]) => steps.flatMap(({ run = '' }) => run.split('\n')))
     const called = commands.flatMap((line) =>
-      [...line.matchAll(/npm (?:run )?(test|[\w:]+)/g)].map(([, name = '']) => name),
+      [...line.matchAll(/npm (?:run )?(test|[\w:-]+)/g)].map(([, name = '']) => name),
     )
     expect(called.filter((name) => !(name in scripts) && name !== 'config')).toEqual([])
     const files = commands.flatMap((line) => [...line.matchAll(/(?:\.ci|packages)\/[\w./-]+/g)].map(([path]) => path))

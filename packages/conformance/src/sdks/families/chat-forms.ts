@@ -3,16 +3,16 @@ import { citySchema } from '../context.ts'
 import type { Heard, Message, Question } from './family-client.ts'
 
 /** The arguments of a call, which some SDKs parse. */
-export const inputOf = (written: unknown): unknown => (typeof written === 'string' ? JSON.parse(written) : written)
+const inputOf = (written: unknown): unknown => (typeof written === 'string' ? JSON.parse(written) : written)
 
 /** A tool in OpenAI's form, which most vendors share. */
-export const functionTool = (name: string): JsonObject => ({
+const functionTool = (name: string): JsonObject => ({
   type: 'function',
   function: { name, description: `Knows ${name}`, parameters: objectOf(citySchema) },
 })
 
 /** Messages in OpenAI's form, which most vendors share. */
-export const chatMessages = (messages: readonly Message[]): JsonObject[] => messages.map(chatMessage)
+const chatMessages = (messages: readonly Message[]): JsonObject[] => messages.map(chatMessage)
 
 function chatMessage(message: Message): JsonObject {
   if (message.role === 'assistant') return objectOf(message.message)

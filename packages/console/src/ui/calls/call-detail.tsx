@@ -5,6 +5,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { cx } from '../parts/cx.ts'
 import { inMs, whole } from '../parts/figures.ts'
 import { Notice } from '../parts/notice.tsx'
+import { tabOf } from '../playground/operations/tab-of.ts'
 import { shareFragment } from '../playground/share/fragment.ts'
 import { fetchCall, type RecentCall } from './api.ts'
 import { callerOf, costOf, dateOf, lookOf } from './call-texts.ts'
@@ -58,14 +59,14 @@ function Found({ call, hasPlayground }: { call: RecentCall; hasPlayground: boole
   )
 }
 
-/** Opens the Playground with the model and the format of a call. Its content is not kept. */
+/** Opens the Playground with the model of a call, in its format or tab. Its content is not kept. */
 function PlaygroundLink({ call: { operation, format, model } }: { call: RecentCall }) {
-  if (operation !== 'generate' || format === undefined || model === undefined) return null
+  if (model === undefined) return null
+  const tab = tabOf(operation)
+  if (tab === undefined || (tab === 'chat' && format === undefined)) return null
+  const fragment = tab === 'chat' ? shareFragment({ v: 1, format, model }) : `#${new URLSearchParams({ tab, model })}`
   return (
-    <a
-      class={buttonClass({ look: 'quiet', small: true })}
-      href={`./playground${shareFragment({ v: 1, format, model })}`}
-    >
+    <a class={buttonClass({ look: 'quiet', small: true })} href={`./playground${fragment}`}>
       Open in Playground
     </a>
   )

@@ -13,6 +13,8 @@ export interface FieldProps {
   wrong?: string
   mono?: boolean
   placeholder?: string
+  /** Values to choose from; any other one may be typed. */
+  options?: readonly string[]
 }
 
 /** A one-line input with label, hint and error. */
@@ -26,6 +28,7 @@ export function Field({
   wrong,
   mono = false,
   placeholder,
+  options,
 }: FieldProps) {
   const descriptions = [hint !== undefined && `${id}-hint`, wrong !== undefined && `${id}-wrong`]
     .filter(Boolean)
@@ -40,12 +43,20 @@ export function Field({
         type={type as 'text'}
         value={value}
         {...(placeholder === undefined ? {} : { placeholder })}
+        {...(options === undefined ? {} : { list: `${id}-options` })}
         autocomplete="off"
         spellcheck={false}
         {...(descriptions === '' ? {} : { 'aria-describedby': descriptions })}
         aria-invalid={wrong !== undefined}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
+      {options === undefined ? null : (
+        <datalist id={`${id}-options`}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
       {hint === undefined ? null : (
         <span class="hint" id={`${id}-hint`}>
           {hint}

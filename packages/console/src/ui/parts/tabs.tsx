@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 
 export interface TabsProps {
   /** Prefix of the elements' ids, unique for each set of tabs on a page. */
@@ -13,13 +13,16 @@ export interface TabsProps {
 /** A list of tabs (WAI-ARIA): arrows, Home and End move and select, Tab moves on to the panel. */
 export function Tabs({ name, label, tabs, chosen, onChoose }: TabsProps) {
   const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = list.current?.querySelector<HTMLElement>(`#${tabId(name, chosen)}`)
+    if (list.current !== null && element != null) scrollTo(list.current, element)
+  }, [name, chosen])
   const chooseAt = (index: number): void => {
     const tab = tabs[(index + tabs.length) % tabs.length]
     if (tab === undefined) return
     onChoose(tab.id)
     const element = list.current?.querySelector<HTMLElement>(`#${tabId(name, tab.id)}`)
-    element?.focus()
-    element?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    element?.focus({ preventScroll: true })
   }
   const moved = (event: KeyboardEvent): void => {
     const at = tabs.findIndex(({ id }) => id === chosen)
@@ -49,6 +52,14 @@ export function Tabs({ name, label, tabs, chosen, onChoose }: TabsProps) {
   )
 }
 
+/** Scrolls a list sideways until a tab is visible. The page does not scroll. */
+function scrollTo(list: HTMLElement, tab: HTMLElement): void {
+  const before = tab.getBoundingClientRect().left - list.getBoundingClientRect().left
+  const after = before + tab.offsetWidth - list.clientWidth
+  if (before < 0) list.scrollLeft += before
+  else if (after > 0) list.scrollLeft += after
+}
+
 /** The panel of the selected tab, focusable so that the keyboard gets from the tab to it (WAI-ARIA). */
 export function TabPanel({ name, chosen, children }: { name: string; chosen: string; children: ComponentChildren }) {
   return (
@@ -58,5 +69,5 @@ export function TabPanel({ name, chosen, children }: { name: string; chosen: str
   )
 }
 
-const tabId = (name: string, id: string): string => `${name}-tab-${id}`
-const panelId = (name: string): string => `${name}-panel`
+export const tabId = (name: string, id: string): string => `${name}-tab-${id}`
+export const panelId = (name: string): string => `${name}-panel`

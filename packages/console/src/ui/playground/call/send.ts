@@ -1,9 +1,10 @@
-import type { ApiRequest, Exchange, Format, Json, Piece, RawEvent } from '../formats/format.ts'
+import { bodyOf } from '../formats/form.ts'
+import type { Api, ApiRequest, Exchange, Json, Piece, RawEvent } from '../formats/format.ts'
 import { errorPiece, objectOf } from '../formats/read.ts'
 import { createEventReader } from './sse-parser.ts'
 
 export interface Sending {
-  readonly format: Format
+  readonly format: Api
   readonly request: ApiRequest
   /** The gateway's address, without a trailing slash. */
   readonly gateway: string
@@ -20,7 +21,7 @@ export interface Sending {
 const everyMs = 33
 
 /** Returns the headers with the token; none for gateways without authentication. */
-export const credentialOf = (format: Format, token: string): Readonly<Record<string, string>> =>
+export const credentialOf = (format: Pick<Api, 'credential'>, token: string): Readonly<Record<string, string>> =>
   token === '' ? {} : format.credential(token)
 
 /** Makes the call. Never rejects: an error becomes a piece of the exchange. */
@@ -31,6 +32,7 @@ export async function send(sending: Sending): Promise<Exchange> {
   const pieces: Piece[] = []
   let head: Pick<Exchange, 'status' | 'responseHeaders'> = {}
   const streamLosses: string[] = []
+  let media: Blob | undefined
   let firstPieceAt: number | undefined
   let shownAt = 0
 
@@ -42,6 +44,7 @@ export async function send(sending: Sending): Promise<Exchange> {
     // Copied, because rendering compares by identity.
     events: [...events],
     pieces: [...pieces],
+    ...(media === undefined ? {} : { media }),
     ...(streamLosses.length === 0 ? {} : { streamLosses: streamLosses.join(', ') }),
     ...(firstPieceAt === undefined ? {} : { firstPieceAt }),
     ...(outcome === 'running' ? {} : { endedAt: now() }),
@@ -56,6 +59,13 @@ export async function send(sending: Sending): Promise<Exchange> {
   async function receive(response: Response): Promise<void> {
     head = { status: response.status, responseHeaders: Object.fromEntries(response.headers) }
     const type = response.headers.get('content-type') ?? ''
+    if (response.ok && format.readFile !== undefined && !/json|event-stream/.test(type)) {
+      media = await response.blob()
+      const text = type.startsWith('text/') ? await media.text() : `(${type || 'no type'}, ${media.size} bytes)`
+      events.push({ data: text, at: now() })
+      add(format.readFile(text))
+      return
+    }
     if (!response.ok || !type.startsWith('text/event-stream') || response.body === null) {
       const text = await response.text()
       events.push({ data: text, at: now() })
@@ -89,7 +99,7 @@ export async function send(sending: Sending): Promise<Exchange> {
     const response = await (sending.fetch ?? fetch)(`${gateway}${request.path}`, {
       method: 'POST',
       headers: { ...request.headers, ...credentialOf(format, token) },
-      body: JSON.stringify(request.body),
+      body: bodyOf(request),
       cache: 'no-store',
       signal,
     })

@@ -1,3 +1,4 @@
+import { sizeText } from '../../parts/size-text.ts'
 import type { AttachedFile, Image } from '../formats/format.ts'
 import { dataUrl } from '../formats/read.ts'
 
@@ -12,6 +13,3 @@ export function Attached({ file }: { file: Image | AttachedFile }) {
     </span>
   )
 }
-
-const sizeText = (bytes: number): string =>
-  bytes < 1024 * 1024 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`

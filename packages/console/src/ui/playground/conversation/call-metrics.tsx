@@ -1,5 +1,6 @@
 import { cx } from '../../parts/cx.ts'
 import { inMoney, inMs, whole } from '../../parts/figures.ts'
+import { type Figure, Figures } from '../call/figures.tsx'
 import type { Folded } from '../call/fold-response.ts'
 import { lossesOf, lossWords } from '../call/losses.ts'
 import { speedOf } from '../call/speed.ts'
@@ -10,8 +11,7 @@ export function CallMetrics({ round: { exchange, facts }, folded }: { round: Rou
   const usage = folded.usage ?? (facts?.usage === undefined ? undefined : { ...facts.usage })
   const { firstMs, totalMs, tokensPerSecond } = speedOf(exchange, usage)
   const basis = facts?.basis === undefined || facts.basis === 'reported' ? '' : ` (${facts.basis})`
-  const id = exchange.responseHeaders?.['modelgate-request-id']
-  const rows: readonly (readonly [string, string | undefined])[] = [
+  const figures: readonly Figure[] = [
     ['Input', usage?.input === undefined ? undefined : `${whole.format(usage.input)} tokens`],
     ['Cached', usage?.cached ? `${whole.format(usage.cached)} of them` : undefined],
     ['Output', usage?.output === undefined ? undefined : `${whole.format(usage.output)} tokens${basis}`],
@@ -21,25 +21,14 @@ export function CallMetrics({ round: { exchange, facts }, folded }: { round: Rou
     ['Total', totalMs === undefined ? undefined : inMs(totalMs)],
     ['Speed', tokensPerSecond === undefined ? undefined : `${whole.format(Math.round(tokensPerSecond))} tokens/s`],
     ['Finish reason', folded.finish],
-    ['Status', exchange.status === undefined || exchange.status === 200 ? undefined : String(exchange.status)],
-    ['Request', id],
+    // A failure shows the id of its request itself.
+    ['Request', folded.error === undefined ? exchange.responseHeaders?.['modelgate-request-id'] : undefined],
   ]
-  const known = rows.filter((row): row is readonly [string, string] => row[1] !== undefined)
-  if (known.length === 0) return null
-  return (
-    <dl class="figures">
-      {known.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Figures figures={figures} />
 }
 
 /** Summarizes losses in one line that links to the details. */
-export function LossNotice({ round, onInspect }: { round: Round; onInspect: () => void }) {
+export function LossNotice({ round, onInspect }: { round: Pick<Round, 'exchange' | 'facts'>; onInspect: () => void }) {
   const { counts, losses } = lossesOf(round.exchange, round.facts)
   const words = lossWords(counts)
   // A failed call has no response that a loss could affect.

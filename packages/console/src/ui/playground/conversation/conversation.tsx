@@ -53,6 +53,8 @@ export interface ConversationPaneProps {
   prompt: { readonly key: number; readonly text: string }
   /** Moves to the settings, on screens where they are elsewhere on the page. */
   onSettings: (() => void) | undefined
+  /** False: another tab is shown, where Esc means something else. */
+  isShown: boolean
 }
 
 export function ConversationPane({
@@ -75,6 +77,7 @@ export function ConversationPane({
   notice,
   prompt,
   onSettings,
+  isShown,
 }: ConversationPaneProps) {
   const [filled, setFilled] = useState<{ title: string; question: Question; prompt: typeof prompt.key }>()
   // A prompt that arrives later, from a link, replaces the example.
@@ -83,13 +86,13 @@ export function ConversationPane({
   const newest = rounds.length < others.length ? others : rounds
   const { scroller, scrolled } = useFollowing(newest, others)
   useEffect(() => {
-    if (!running) return undefined
+    if (!running || !isShown) return undefined
     const pressed = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') onStop()
     }
     addEventListener('keydown', pressed)
     return () => removeEventListener('keydown', pressed)
-  }, [running, onStop])
+  }, [running, onStop, isShown])
   return (
     <section class="pane talk" aria-labelledby="conversation">
       <div class="pane-head">

@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { Code } from '../../parts/code.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { cx } from '../../parts/cx.ts'
+import { Failure } from '../call/failure.tsx'
 import { type Folded, foldPieces } from '../call/fold-response.ts'
-import type { Question, ToolResult } from '../formats/format.ts'
+import type { Exchange, Question, ToolResult } from '../formats/format.ts'
 import { InspectIcon, PencilIcon, RetryIcon } from '../icons.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { Attached } from './attached.tsx'
@@ -110,8 +110,7 @@ export function AnswerView({
       <AnswerBody
         id={`round-${round.id}`}
         folded={folded}
-        running={running}
-        stopped={exchange.outcome === 'stopped'}
+        exchange={exchange}
         onResults={isLast && exchange.outcome === 'finished' && blockedReason === undefined ? onResults : undefined}
       />
       {running ? null : (
@@ -204,13 +203,14 @@ export function QuestionView({ question, onEdit }: { question: Question; onEdit:
 interface AnswerBodyProps {
   id: string
   folded: Folded
-  running: boolean
-  stopped: boolean
+  exchange: Exchange
   onResults: ToolCallsProps['onResults']
 }
 
-function AnswerBody({ id, folded, running, stopped, onResults }: AnswerBodyProps) {
+function AnswerBody({ id, folded, exchange, onResults }: AnswerBodyProps) {
   const { answer, error } = folded
+  const running = exchange.outcome === 'running'
+  const stopped = exchange.outcome === 'stopped'
   const silent = answer.text === '' && answer.reasoning === '' && answer.toolCalls.length === 0
   return (
     <>
@@ -230,17 +230,7 @@ function AnswerBody({ id, folded, running, stopped, onResults }: AnswerBodyProps
           <b class="out-of-sight">Waiting for the first token</b>
         </p>
       ) : null}
-      {error === undefined ? null : (
-        <div class="failure" role="alert">
-          <p>{error.message}</p>
-          {error.body === null ? null : (
-            <details>
-              <summary>Complete error</summary>
-              <Code text={typeof error.body === 'string' ? error.body : JSON.stringify(error.body, null, 2)} />
-            </details>
-          )}
-        </div>
-      )}
+      {error === undefined ? null : <Failure exchange={exchange} error={error} />}
       {stopped ? <p class="aside">Stopped.</p> : null}
       {!running && !stopped && silent && error === undefined ? (
         <p class="aside">The model returned no content.</p>

@@ -143,6 +143,7 @@ const areFacts = (facts: unknown): boolean =>
   areTexts(facts.requestId) &&
   typeof facts.durationMs === 'number' &&
   (facts.usage === undefined || (isObject(facts.usage) && isAbsentOr('number', ...Object.values(facts.usage)))) &&
+  (facts.units === undefined || (isObject(facts.units) && isAbsentOr('number', ...Object.values(facts.units)))) &&
   (facts.cost === undefined ||
     (isObject(facts.cost) && typeof facts.cost.amount === 'number' && areTexts(facts.cost.currency))) &&
   isListOf(facts.attempts, ({ reason, startedMs }) => areTexts(reason) && typeof startedMs === 'number') &&

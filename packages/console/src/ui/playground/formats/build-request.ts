@@ -3,15 +3,15 @@ import type { ApiRequest, Format, Json, JsonObject, Settings, Turn } from './for
 /** Builds the request of a format, and merges the extra fields of the settings into its body. */
 export function buildRequest(format: Format, turns: readonly Turn[], settings: Settings): ApiRequest {
   const request = format.build(turns.map(keptAttachments), settings)
-  return settings.extra === undefined ? request : { ...request, body: merge(request.body, settings.extra) }
+  return settings.extra === undefined ? request : { ...request, body: mergeFields(request.body, settings.extra) }
 }
 
 /** Objects are merged by field; all other values of `extra` replace those of the body. */
-function merge(body: JsonObject, extra: JsonObject): JsonObject {
+export function mergeFields(body: JsonObject, extra: JsonObject): JsonObject {
   const merged = new Map<string, Json>(Object.entries(body))
   for (const [name, value] of Object.entries(extra)) {
     const before = merged.get(name)
-    merged.set(name, isObject(before) && isObject(value) ? merge(before, value) : value)
+    merged.set(name, isObject(before) && isObject(value) ? mergeFields(before, value) : value)
   }
   return Object.fromEntries(merged)
 }

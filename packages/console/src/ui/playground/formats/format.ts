@@ -81,6 +81,14 @@ export interface ApiRequest {
   /** Without the credential. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject
+  /** Present: the request is a form (`multipart/form-data`) with the fields of `body` and these files. Absent: it is JSON. */
+  readonly files?: readonly FormFile[]
+}
+
+/** A file of a form. */
+export interface FormFile {
+  readonly field: string
+  readonly file: File
 }
 
 export interface Usage {
@@ -116,27 +124,34 @@ export interface RawEvent {
   readonly at: number
 }
 
-/** A client format, without I/O. Add new formats to formats/index.ts. */
-export interface Format {
-  readonly id: 'chat' | 'messages' | 'gemini' | 'responses'
+/** The API of a request, without I/O: how it carries the token, and how its responses are read. */
+export interface Api {
+  readonly id: string
   /** Display name. */
   readonly name: string
-  /** Settings and attachments for which the format has no field: they are not sent. */
-  readonly lacks: readonly ('stop' | 'seed' | 'audio')[]
-  /** Default limit of a format that requires one. */
-  readonly maxTokensUnlessSet?: number
-  build(turns: readonly Turn[], settings: Settings): ApiRequest
-  /** Returns the headers that carry the token as this format's clients send it. */
+  /** Returns the headers that carry the token as clients of this API send it. */
   credential(token: string): Readonly<Record<string, string>>
   /** Reads one event of a stream. */
   readEvent(event: Pick<RawEvent, 'event' | 'data'>): readonly Piece[]
   /** Reads a whole response. */
   readAnswer(body: JsonObject): readonly Piece[]
+  /** Reads a response that is neither JSON nor an event stream: a text, or the description of a file. Absent: such a response is an error. */
+  readFile?(text: string): readonly Piece[]
+}
+
+/** A client format of chat. Add new formats to formats/index.ts. */
+export interface Format extends Api {
+  readonly id: 'chat' | 'messages' | 'gemini' | 'responses'
+  /** Settings and attachments for which the format has no field: they are not sent. */
+  readonly lacks: readonly ('stop' | 'seed' | 'audio')[]
+  /** Default limit of a format that requires one. */
+  readonly maxTokensUnlessSet?: number
+  build(turns: readonly Turn[], settings: Settings): ApiRequest
 }
 
 /** One call with its response: the data of the inspector. Grows while the call runs. */
 export interface Exchange {
-  readonly format: Format
+  readonly format: Api
   readonly request: ApiRequest
   readonly status?: number
   readonly responseHeaders?: Readonly<Record<string, string>>
@@ -144,6 +159,8 @@ export interface Exchange {
   readonly streamLosses?: string
   /** The stream's events; a response that is no stream is one event. */
   readonly events: readonly RawEvent[]
+  /** A response that is a file, such as audio. */
+  readonly media?: Blob
   readonly pieces: readonly Piece[]
   /** Milliseconds since the request was sent. */
   readonly firstPieceAt?: number

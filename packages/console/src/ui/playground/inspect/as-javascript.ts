@@ -18,8 +18,11 @@ export function asJavaScript(value: Json, indent = '', files?: Files): string {
   return `${open}\n${inside.map((line) => `${deeper}${line},\n`).join('')}${indent}${close}`
 }
 
-/** Import that the expressions for files need. */
-export const fileImport = (files: Files): string => (files.size === 0 ? '' : "import { readFileSync } from 'node:fs'\n")
+/** Returns the import for code that reads or writes files. */
+export function fileImport({ reads, writes = false }: { reads: boolean; writes?: boolean }): string {
+  const names = [...(reads ? ['readFileSync'] : []), ...(writes ? ['writeFileSync'] : [])]
+  return names.length === 0 ? '' : `import { ${names.join(', ')} } from 'node:fs'\n`
+}
 
 function fileRead(file: FileReference | undefined): string | undefined {
   if (file === undefined) return undefined

@@ -15,7 +15,7 @@ interface Sdk {
 }
 
 /** The official SDKs, by the format of their requests. Running the code sends the Playground's request. */
-export const sdks = {
+const sdks = {
   chat: openAi('chat.completions', [
     ['model', 'messages', 'temperature', 'max_completion_tokens', 'top_p', 'stop', 'seed', 'reasoning_effort'],
     ['response_format', 'tools', 'stream', 'stream_options', 'metadata'],
@@ -54,6 +54,9 @@ export const sdks = {
   },
 } satisfies Record<Format['id'], Sdk>
 
+/** Returns the SDK of a format. Undefined: the id is not that of a format. */
+export const sdkOf = (id: string): Sdk | undefined => (Object.hasOwn(sdks, id) ? sdks[id as Format['id']] : undefined)
+
 function openAi(resource: string, known: readonly (readonly string[])[]): Sdk {
   return {
     title: 'openai',
@@ -66,8 +69,9 @@ function openAi(resource: string, known: readonly (readonly string[])[]): Sdk {
 }
 
 /** The SDKs require a key, also for a gateway that needs none. */
-const keyInJavaScript = ({ withToken }: AsCode): string => (withToken ? `process.env.${tokenVariable}` : "'none'")
-const keyInPython = ({ withToken }: AsCode): string => (withToken ? `os.environ["${tokenVariable}"]` : '"none"')
+export const keyInJavaScript = ({ withToken }: AsCode): string =>
+  withToken ? `process.env.${tokenVariable}` : "'none'"
+export const keyInPython = ({ withToken }: AsCode): string => (withToken ? `os.environ["${tokenVariable}"]` : '"none"')
 
 /** Headers that the SDKs send themselves. */
 const byItself = new Set(['content-type', 'anthropic-version'])
@@ -86,7 +90,7 @@ function inJavaScript(call: AsCode, importLine: string, client: string, baseURL:
   const { body, files } = referenceFiles(call.request.body)
   const headers = ownHeaders(call)
   const options = Object.keys(headers).length === 0 ? '' : `, ${asJavaScript({ headers })}`
-  return `${fileImport(files)}${importLine}
+  return `${fileImport({ reads: files.size > 0 })}${importLine}
 
 const client = new ${client}({
   baseURL: ${asJavaScript(baseURL)},
@@ -153,7 +157,7 @@ function genAiParts({ request }: AsCode) {
 function genAiInJavaScript(call: AsCode): string {
   const { model, contents, config, files, streams } = genAiParts(call)
   const parameters: JsonObject = { model, contents, ...(Object.keys(config).length === 0 ? {} : { config }) }
-  return `${fileImport(files)}import { GoogleGenAI } from '@google/genai'
+  return `${fileImport({ reads: files.size > 0 })}import { GoogleGenAI } from '@google/genai'
 
 const client = new GoogleGenAI({
   apiKey: ${keyInJavaScript(call)},

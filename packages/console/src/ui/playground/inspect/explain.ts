@@ -1,5 +1,5 @@
 import type { Explanation } from '@modelgate/core'
-import type { ApiRequest, Format } from '../formats/format.ts'
+import type { Api, ApiRequest } from '../formats/format.ts'
 
 export type { ExplainedTarget, Explanation, Loss } from '@modelgate/core'
 
@@ -16,7 +16,7 @@ export type Explained =
 export interface ExplainRequest {
   readonly base: string
   readonly token: string
-  readonly format: Format
+  readonly format: Pick<Api, 'credential'>
   readonly request: ApiRequest
   readonly signal?: AbortSignal
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { CallFacts } from '../../../calls.ts'
 import { TabPanel, Tabs } from '../../parts/tabs.tsx'
 import type { Exchange } from '../formats/format.ts'
+import type { AsCode, Snippet } from './as-code.ts'
 import { CallView } from './call-view.tsx'
 import { PlanView } from './plan-view.tsx'
 import { RequestView } from './request-view.tsx'
@@ -18,18 +19,20 @@ export interface InspectorProps {
   token: string
   /** True if the gateway explains calls. */
   canExplain: boolean
+  /** Writes the request as code. Default: as chat requests. */
+  snippets?: (call: AsCode) => readonly Snippet[]
 }
 
 type View = 'call' | 'request' | 'plan'
 
 /** Shows the course of a call, the call as code, and its plan. */
-export function Inspector({ exchange, facts, base, token, canExplain }: InspectorProps) {
+export function Inspector({ exchange, facts, base, token, canExplain, snippets }: InspectorProps) {
   const [chosen, setChosen] = useState<View>('call')
   const explaining = useExplanation(exchange, { base, token, isEnabled: canExplain })
   if (exchange === undefined)
     return (
       <p class="inspect-empty">
-        Send a message to see what happens: the attempts, {canExplain ? 'the upstream request and its losses, ' : ''}
+        Send a request to see what happens: the attempts, {canExplain ? 'the upstream request and its losses, ' : ''}
         each event of the response, and the request as code.
       </p>
     )
@@ -46,7 +49,9 @@ export function Inspector({ exchange, facts, base, token, canExplain }: Inspecto
         {view === 'call' ? (
           <CallView exchange={exchange} facts={facts} explaining={canExplain ? explaining : undefined} />
         ) : null}
-        {view === 'request' ? <RequestView exchange={exchange} base={base} withToken={token !== ''} /> : null}
+        {view === 'request' ? (
+          <RequestView exchange={exchange} base={base} withToken={token !== ''} snippets={snippets} />
+        ) : null}
         {view === 'plan' ? <PlanView exchange={exchange} {...explaining} /> : null}
       </TabPanel>
     </div>

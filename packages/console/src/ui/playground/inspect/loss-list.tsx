@@ -40,7 +40,11 @@ export function LossList({ losses, counts, delivered, onChoose }: LossListProps)
           </ul>
         ),
       )}
-      {unlisted === 0 ? null : <p class="inspect-hint">{unlisted} more are not listed.</p>}
+      {unlisted === 0 ? null : (
+        <p class="inspect-hint">
+          {losses.length === 0 ? 'The response does not list them.' : `${unlisted} more are not listed.`}
+        </p>
+      )}
     </section>
   )
 }

@@ -3,22 +3,35 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { TabPanel, Tabs } from '../../parts/tabs.tsx'
 import type { Exchange } from '../formats/format.ts'
 import { highlight } from '../markdown/highlight.ts'
-import { type Snippet, tokenVariable } from './as-code.ts'
+import { type AsCode, type Snippet, tokenVariable } from './as-code.ts'
 import { firstLines, shortenObject } from './shorten.ts'
 import { snippetsOf } from './snippets.ts'
 
 /** Limit of lines shown of a long request. */
 const most = 600
 
+export interface RequestViewProps {
+  exchange: Pick<Exchange, 'format' | 'request'>
+  base: string
+  withToken: boolean
+  /** Writes the code. Default: that of chat. */
+  snippets?: ((call: AsCode) => readonly Snippet[]) | undefined
+  /** Prefix of the ids, unique on the page. */
+  name?: string
+}
+
 /** Shows the request as a command and as code. */
-export function RequestView({ exchange, base, withToken }: { exchange: Exchange; base: string; withToken: boolean }) {
+export function RequestView({ exchange, base, withToken, snippets = snippetsOf, name = 'as-code' }: RequestViewProps) {
   const { format, request } = exchange
   const [chosen, setChosen] = useState('curl')
-  const whole = useMemo(() => snippetsOf({ format, request, base, withToken }), [format, request, base, withToken])
+  const whole = useMemo(
+    () => snippets({ format, request, base, withToken }),
+    [snippets, format, request, base, withToken],
+  )
   const shown = useMemo(() => {
     const short = { ...request, body: shortenObject(request.body) }
-    return snippetsOf({ format, request: short, base, withToken })
-  }, [format, request, base, withToken])
+    return snippets({ format, request: short, base, withToken })
+  }, [snippets, format, request, base, withToken])
   const at = Math.max(
     whole.findIndex(({ id }) => id === chosen),
     0,
@@ -28,7 +41,7 @@ export function RequestView({ exchange, base, withToken }: { exchange: Exchange;
   return (
     <section class="inspect-part" aria-label="Request as code">
       <div class="inspect-bar">
-        <Tabs name="as-code" label="As" tabs={whole} chosen={snippet.id} onChoose={setChosen} />
+        <Tabs name={name} label="As" tabs={whole} chosen={snippet.id} onChoose={setChosen} />
         <CopyButton
           key={snippet.id}
           small
@@ -37,7 +50,7 @@ export function RequestView({ exchange, base, withToken }: { exchange: Exchange;
           what={snippet.id === 'curl' ? 'the curl command' : `the ${snippet.title} code`}
         />
       </div>
-      <TabPanel name="as-code" chosen={snippet.id}>
+      <TabPanel name={name} chosen={snippet.id}>
         <Shown snippet={shown[at] ?? snippet} isCut={(shown[at]?.code.length ?? 0) < snippet.code.length} />
       </TabPanel>
       {withToken ? (

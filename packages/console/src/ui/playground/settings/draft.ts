@@ -109,12 +109,13 @@ export function readDraft(draft: Draft): Read {
 }
 
 /** Reads a JSON object; undefined if the field is empty. */
-function objectIn(text: string): JsonObject | undefined | 'wrong' {
+export function objectIn(text: string): JsonObject | undefined | 'wrong' {
   if (text.trim() === '') return undefined
   return parseData(text) ?? 'wrong'
 }
 
-function numberOf(text: string): number | undefined | 'wrong' {
+/** Reads a number; undefined if the field is empty. */
+export function numberOf(text: string): number | undefined | 'wrong' {
   if (text.trim() === '') return undefined
   const number = Number(text.replace(',', '.'))
   return Number.isFinite(number) ? number : 'wrong'

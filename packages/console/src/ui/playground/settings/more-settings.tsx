@@ -1,5 +1,6 @@
 import { Field } from '../../parts/field.tsx'
 import { Select } from '../../parts/select.tsx'
+import { Area } from './area.tsx'
 import type { Draft, Wrongs } from './draft.ts'
 
 export interface MoreSettingsProps {
@@ -70,39 +71,5 @@ export function MoreSettings({ draft, wrongs, onDraft }: MoreSettingsProps) {
         />
       </div>
     </details>
-  )
-}
-
-interface AreaProps {
-  id: string
-  label: string
-  value: string
-  hint?: string
-  wrong?: string | undefined
-  onInput: (value: string) => void
-}
-
-function Area({ id, label, value, hint, wrong, onInput }: AreaProps) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <textarea
-        id={id}
-        class="input mono"
-        rows={2}
-        spellcheck={false}
-        value={value}
-        placeholder="None"
-        aria-invalid={wrong !== undefined}
-        aria-describedby={`${id}-hint ${id}-wrong`}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-      <span class="hint" id={`${id}-hint`}>
-        {hint}
-      </span>
-      <span class="wrong" id={`${id}-wrong`} aria-live="polite">
-        {wrong}
-      </span>
-    </div>
   )
 }

@@ -1,5 +1,4 @@
 import type { ModelDescription } from '@modelgate/core'
-import { cx } from '../../parts/cx.ts'
 import { Field } from '../../parts/field.tsx'
 import { Select } from '../../parts/select.tsx'
 import { modelsFor } from '../call/models.ts'
@@ -8,17 +7,12 @@ import type { Draft, Wrongs } from './draft.ts'
 import { ModelField } from './model-field.tsx'
 import { MoreSettings } from './more-settings.tsx'
 import { PresetsField } from './presets-field.tsx'
-import { OpenStatus, TokenField, type TokenFieldProps } from './token-field.tsx'
+import { type FrameProps, SettingsFrame } from './settings-frame.tsx'
 
-export interface SettingsPaneProps extends Pick<TokenFieldProps, 'kept' | 'checked' | 'onCheck'> {
+export interface SettingsPaneProps {
+  frame: FrameProps
   draft: Draft
   wrongs: Wrongs
-  /** The gateway needs no token. */
-  isOpen: boolean
-  onToken: TokenFieldProps['onChange']
-  /** Only narrow screens fold the settings. */
-  open: boolean
-  onOpen: (open: boolean) => void
   onDraft: (more: Partial<Draft>) => void
   /** The model to compare with; undefined: none. */
   second: string | undefined
@@ -27,89 +21,52 @@ export interface SettingsPaneProps extends Pick<TokenFieldProps, 'kept' | 'check
 
 const formatOptions = formats.map(({ id, name }) => ({ value: id, title: name }))
 
-export function SettingsPane({
-  kept,
-  checked,
-  isOpen,
-  onCheck,
-  onToken,
-  draft,
-  wrongs,
-  onDraft,
-  open,
-  onOpen,
-  second,
-  onSecond,
-}: SettingsPaneProps) {
+export function SettingsPane({ frame, draft, wrongs, onDraft, second, onSecond }: SettingsPaneProps) {
+  const { checked } = frame
   const models = checked.state === 'good' ? modelsFor(checked.models, 'generate') : []
   return (
-    <section class={cx('pane settings', open && 'open')} aria-labelledby="settings">
-      <div class="pane-head">
-        <h2 id="settings" tabIndex={-1}>
-          Settings
-        </h2>
-        <button
-          type="button"
-          class="button small quiet fold"
-          aria-expanded={open}
-          aria-controls="settings-fields"
-          onClick={() => onOpen(!open)}
-        >
-          {open ? 'Hide' : 'Show'}
-          <span class="out-of-sight"> settings</span>
-        </button>
-      </div>
-      <p class="summary">
-        {draft.model || 'No model yet'}
-        {second === undefined ? '' : ` and ${second || 'no second model yet'}`} · {draft.format.name}
-      </p>
-      <div class="fields" id="settings-fields">
-        {isOpen ? (
-          <OpenStatus checked={checked} onCheck={onCheck} />
-        ) : (
-          <TokenField kept={kept} checked={checked} onChange={onToken} onCheck={onCheck} />
-        )}
-        <ModelField
-          models={models}
-          model={draft.model}
-          {...(checked.state === 'good'
-            ? { left: { count: checked.models.length - models.length, what: 'chat' } }
-            : {})}
-          onChange={(model) => onDraft({ model })}
+    <SettingsFrame
+      {...frame}
+      summary={`${draft.model || 'No model yet'}${second === undefined ? '' : ` and ${second || 'no second model yet'}`} · ${draft.format.name}`}
+    >
+      <ModelField
+        models={models}
+        model={draft.model}
+        {...(checked.state === 'good' ? { left: { count: checked.models.length - models.length, what: 'chat' } } : {})}
+        onChange={(model) => onDraft({ model })}
+      />
+      <SecondModel models={models} first={draft.model} second={second} onSecond={onSecond} />
+      <Select
+        id="format"
+        label="Client format"
+        value={draft.format.id}
+        options={formatOptions}
+        onChange={(id) => onDraft({ format: formatNamed(id) })}
+      />
+      <div class="field">
+        <label for="system">System prompt</label>
+        <textarea
+          id="system"
+          class="input"
+          rows={3}
+          value={draft.system}
+          placeholder="None"
+          onInput={(event) => onDraft({ system: event.currentTarget.value })}
         />
-        <SecondModel models={models} first={draft.model} second={second} onSecond={onSecond} />
-        <Select
-          id="format"
-          label="Client format"
-          value={draft.format.id}
-          options={formatOptions}
-          onChange={(id) => onDraft({ format: formatNamed(id) })}
-        />
-        <div class="field">
-          <label for="system">System prompt</label>
-          <textarea
-            id="system"
-            class="input"
-            rows={3}
-            value={draft.system}
-            placeholder="None"
-            onInput={(event) => onDraft({ system: event.currentTarget.value })}
-          />
-        </div>
-        <Numbers draft={draft} wrongs={wrongs} onDraft={onDraft} />
-        <label class="tick">
-          <input
-            type="checkbox"
-            checked={draft.stream}
-            onChange={(event) => onDraft({ stream: event.currentTarget.checked })}
-          />
-          Stream the response
-        </label>
-        <MoreSettings draft={draft} wrongs={wrongs} onDraft={onDraft} />
-        <PresetsField draft={draft} onDraft={onDraft} />
-        <ToolsField draft={draft} wrongs={wrongs} onDraft={onDraft} />
       </div>
-    </section>
+      <Numbers draft={draft} wrongs={wrongs} onDraft={onDraft} />
+      <label class="tick">
+        <input
+          type="checkbox"
+          checked={draft.stream}
+          onChange={(event) => onDraft({ stream: event.currentTarget.checked })}
+        />
+        Stream the response
+      </label>
+      <MoreSettings draft={draft} wrongs={wrongs} onDraft={onDraft} />
+      <PresetsField draft={draft} onDraft={onDraft} />
+      <ToolsField draft={draft} wrongs={wrongs} onDraft={onDraft} />
+    </SettingsFrame>
   )
 }
 

@@ -26,13 +26,3 @@ export async function readConversationFile(file: Blob & { readonly name: string 
   if (typeof rounds === 'string') return wrong(rounds)
   return { rounds, shared: readShared((value as { readonly settings?: Json }).settings) }
 }
-
-/** Lets the browser save a text as a file. */
-export function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
-}

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button, buttonClass } from '../../parts/button.tsx'
 import { copyText } from '../../parts/copy-text.ts'
+import { saveFile } from '../../parts/save-file.ts'
 import type { Rounds } from '../conversation/rounds.ts'
-import { conversationFile, type ReadFile, readConversationFile, saveFile } from './conversation-file.ts'
+import { conversationFile, type ReadFile, readConversationFile } from './conversation-file.ts'
 import { linkOf } from './link.ts'
 import type { Shared } from './shared-draft.ts'
 
@@ -72,7 +73,7 @@ export function ShareMenu({ rounds, shared, onImport, onMessage }: ShareMenuProp
           small
           look="quiet"
           disabled={rounds.all.length === 0}
-          onClick={choose(() => saveFile('modelgate-conversation.json', conversationFile(rounds, shared())))}
+          onClick={choose(() => saveFile('modelgate-conversation.json', jsonFile(conversationFile(rounds, shared()))))}
         >
           Export conversation
         </Button>
@@ -96,3 +97,5 @@ export function ShareMenu({ rounds, shared, onImport, onMessage }: ShareMenuProp
     </div>
   )
 }
+
+const jsonFile = (text: string): Blob => new Blob([text], { type: 'application/json' })
