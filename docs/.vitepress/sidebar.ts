@@ -55,6 +55,7 @@ export const sidebar: readonly SidebarItem[] = [
       page('Plugins', '/guide/plugins'),
       page('Console', '/guide/console'),
       page('Playground', '/guide/playground'),
+      page('Recent calls', '/guide/recent-calls'),
       page('Testing', '/guide/testing'),
     ],
   },

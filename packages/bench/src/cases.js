@@ -1,6 +1,7 @@
 // Cases that run through sockets. Each bar is the minimum share of the other side's throughput.
 import { longConversation, requestBody } from './payloads.js'
 
+/** @typedef {'gateway-log' | 'gateway-calls' | 'gateway-capture'} GatewayMode the gateway with a plugin */
 /** @typedef {'express' | 'fastify' | 'hono'} Framework */
 /** @typedef {'bare' | 'bare-parse' | 'gateway' | `${Framework}-bare`} Bare `gateway`: compares two settings of the gateway */
 
@@ -11,7 +12,7 @@ import { longConversation, requestBody } from './payloads.js'
  * @property {string} barePath path at the bare proxy, which forwards it unchanged
  * @property {string} body
  * @property {{ [name: string]: string }} [headers]
- * @property {'gateway' | 'gateway-log' | Framework} [ours] host of the gateway; default: plain Node
+ * @property {'gateway' | GatewayMode | Framework} [ours] host of the gateway; default: plain Node
  * @property {Bare} against
  * @property {number} [bar]
  * @property {string} expect text that a correct response contains
@@ -51,6 +52,21 @@ export const cases = [
   },
   {
     ...json,
+    name: 'JSON pass-through with recent calls, 1 kB',
+    ours: 'gateway-calls',
+    against: 'gateway',
+    barePath: json.path,
+    bar: 0.95,
+  },
+  {
+    ...json,
+    name: 'JSON pass-through with captured bodies, 1 kB',
+    ours: 'gateway-capture',
+    against: 'gateway',
+    barePath: json.path,
+  },
+  {
+    ...json,
     name: 'request of 207 kB, a conversation',
     body: longConversation('chat-model', large),
     against: 'bare-parse',
@@ -73,6 +89,15 @@ export const cases = [
     bar: 0.9,
     expect: 'data: [DONE]',
     portkey: { provider: 'openai', under: '/stream/v1' },
+  },
+  {
+    name: 'stream pass-through with captured bodies, 203 events',
+    path: json.path,
+    barePath: json.path,
+    body: requestBody('chat', 'stream-model', kilobyte, true),
+    ours: 'gateway-capture',
+    against: 'gateway',
+    expect: 'data: [DONE]',
   },
   {
     ...json,

@@ -5,7 +5,7 @@ import { loadCpu, proxyCpu } from './placement.js'
 import { startChild, startServer } from './process.js'
 
 /** @typedef {import('./process.js').Server} Server */
-/** @typedef {'gateway-log' | import('./cases.js').Framework | import('./cases.js').Bare} ServerName */
+/** @typedef {import('./cases.js').GatewayMode | import('./cases.js').Framework | import('./cases.js').Bare} ServerName */
 /** @typedef {import('./load.js').Result} Result */
 /** @typedef {Awaited<ReturnType<typeof startServers>>} Servers */
 
@@ -14,7 +14,7 @@ export const profiles = fileURLToPath(new URL('../profiles', import.meta.url))
 /** @param {ServerName} name @param {string} upstream @returns {[file: string, args: string[]]} */
 function commandOf(name, upstream) {
   if (name === 'gateway') return ['./gateway-proxy.js', [upstream]]
-  if (name === 'gateway-log') return ['./gateway-proxy.js', [upstream, 'log']]
+  if (name.startsWith('gateway-')) return ['./gateway-proxy.js', [upstream, name.slice('gateway-'.length)]]
   if (name === 'bare') return ['./bare-proxy.js', [upstream]]
   if (name === 'bare-parse') return ['./bare-proxy.js', [upstream, 'parse']]
   const [framework = '', mode = 'gateway'] = name.split('-')

@@ -42,38 +42,45 @@ const provider = createFakeProvider({
           usage: { input: 412, cacheRead: 256, output: 96, reasoning: 24 },
         },
 })
-const gateway = createGateway({
-  auth: (token) => (token === 'mg-demo' ? { id: 'demo' } : null),
-  upstreams: {
-    openai: openai({ apiKey: 'any', formats: ['chat'] }),
-    claude: anthropic({ apiKey: 'any' }),
-    away: anthropic({ apiKey: 'any', baseURL: 'http://away.test' }),
-  },
-  models: {
-    'demo-chat': 'openai',
-    'demo-embedding': 'openai',
-    'demo-image': 'openai',
-    careful: [
-      { upstream: 'away', model: 'claude-opus-5' },
-      { upstream: 'openai', model: 'demo-chat' },
-    ],
-    smart: {
-      preferLossless: false,
-      targets: [
-        { upstream: 'claude', model: 'claude-opus-5' },
+/** @param {Partial<import('@modelgate/console').RecentCallsOptions>} [recentCalls] */
+const createDemo = (recentCalls) =>
+  createGateway({
+    auth: (token) => (token === 'mg-demo' ? { id: 'demo' } : null),
+    upstreams: {
+      openai: openai({ apiKey: 'any', formats: ['chat'] }),
+      claude: anthropic({ apiKey: 'any' }),
+      away: anthropic({ apiKey: 'any', baseURL: 'http://away.test' }),
+    },
+    models: {
+      'demo-chat': 'openai',
+      'demo-embedding': 'openai',
+      'demo-image': 'openai',
+      careful: [
+        { upstream: 'away', model: 'claude-opus-5' },
         { upstream: 'openai', model: 'demo-chat' },
       ],
+      smart: {
+        preferLossless: false,
+        targets: [
+          { upstream: 'claude', model: 'claude-opus-5' },
+          { upstream: 'openai', model: 'demo-chat' },
+        ],
+      },
     },
-  },
-  plugins: [
-    { name: 'prices', costOf: () => ({ amount: 0.00184, currency: 'USD' }) },
-    consolePages({ recentCalls: { authorize: isAdmin } }),
-  ],
-  fetch: (input, init) =>
-    new URL(input instanceof Request ? input.url : input).hostname === 'away.test'
-      ? Promise.resolve(Response.json({ error: { type: 'overloaded_error', message: 'Overloaded' } }, { status: 529 }))
-      : provider.fetch(input, init),
-})
+    plugins: [
+      { name: 'prices', costOf: () => ({ amount: 0.00184, currency: 'USD' }) },
+      consolePages({ recentCalls: { authorize: isAdmin, ...recentCalls } }),
+    ],
+    fetch: (input, init) =>
+      new URL(input instanceof Request ? input.url : input).hostname === 'away.test'
+        ? Promise.resolve(
+            Response.json({ error: { type: 'overloaded_error', message: 'Overloaded' } }, { status: 529 }),
+          )
+        : provider.fetch(input, init),
+  })
+const gateway = createDemo()
+/** Keeps the bodies of calls. */
+const capturing = createDemo({ capture: 'bodies' })
 
 /** @param {import('playwright-core').Page} page @param {string} format @param {string} model */
 async function connect(page, format, model) {
@@ -148,6 +155,34 @@ async function watch(page) {
   await row.first().click()
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await page.evaluate(() => scrollTo(0, 0))
+}
+
+/** Makes a call whose translation loses a field, and opens its requests and responses. @param {import('playwright-core').Page} page */
+async function inspectBodies(page) {
+  await page.getByText('Live', { exact: true }).waitFor()
+  for (const model of ['demo-chat', 'careful', 'smart']) {
+    const response = await capturing.fetch('http://gateway.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: 'Bearer mg-demo', 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        seed: 7,
+        temperature: 0.4,
+        messages: [
+          { role: 'system', content: 'You are a patient waiter.' },
+          { role: 'user', content: onePrompt },
+        ],
+      }),
+    })
+    await response.text()
+  }
+  await page.locator('.call-row', { hasText: 'smart' }).first().click()
+  await page.getByRole('heading', { name: 'Requests and responses' }).waitFor()
+  await page.evaluate(() => document.getElementById('timeline')?.scrollIntoView({ block: 'start' }))
+  await page.evaluate(() => {
+    const { activeElement } = document
+    if (activeElement instanceof HTMLElement) activeElement.blur()
+  })
 }
 
 /** Sends a question to two models. @param {import('playwright-core').Page} page */
@@ -269,6 +304,13 @@ const pictures = [
     act: imagine,
   },
   {
+    name: 'captured-call-light-desktop',
+    path: `${calls}#token=${adminToken}`,
+    scheme: 'light',
+    screen: { width: 1360, height: 1000 },
+    act: inspectBodies,
+  },
+  {
     name: 'usage-light-desktop',
     path: `${usage}#token=${adminToken}`,
     scheme: 'light',
@@ -292,7 +334,11 @@ const pictures = [
 ]
 
 const month = await makeMonth()
-const listeners = { demo: nodeListener(gateway), month: nodeListener(month.platform) }
+const listeners = {
+  demo: nodeListener(gateway),
+  capturing: nodeListener(capturing),
+  month: nodeListener(month.platform),
+}
 /** @type {keyof typeof listeners} */
 let shown = 'demo'
 const server = createServer((request, response) => listeners[shown](request, response))
@@ -304,7 +350,8 @@ const browser = await chromium.launch({
 mkdirSync(folder, { recursive: true })
 const [only = ''] = process.argv.slice(2)
 for (const { name, path, scheme, screen, act } of pictures.filter((picture) => picture.name.includes(only))) {
-  shown = path.startsWith(usage) || path.startsWith(issuedTokens) ? 'month' : 'demo'
+  const isOfMonth = path.startsWith(usage) || path.startsWith(issuedTokens)
+  shown = isOfMonth ? 'month' : act === inspectBodies ? 'capturing' : 'demo'
   const page = await browser.newPage({ colorScheme: scheme, viewport: screen })
   // The page of calls keeps a stream open, so the network is never idle.
   await page.goto(`http://localhost:${port}${path}`, { waitUntil: path.startsWith(calls) ? 'load' : 'networkidle' })

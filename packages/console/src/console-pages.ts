@@ -19,8 +19,8 @@ export interface ConsoleOptions {
    */
   explain?: boolean
   /**
-   * Serves the page `/console/calls` and the API `/console/api/calls` with the last calls of all callers. They never contain credentials.
-   * Default: neither exists.
+   * Serves the page `/console/calls` and the API `/console/api/calls` with the last calls of all callers. They never contain credentials, and
+   * content only with `capture`. Default: neither exists.
    */
   recentCalls?: RecentCallsOptions
   /**
@@ -116,9 +116,15 @@ export function consolePages({ playground = true, explain = true, recentCalls, u
     },
     routes,
     ...onFinishOf(playground ? calls.write : undefined, recent?.onFinish),
-    ...(recent === undefined ? {} : { onNotice: recent.onNotice }),
+    ...(recent === undefined ? {} : hooksOf(recent)),
   }
 }
+
+const hooksOf = ({ onNotice, onBodies, bodyLimits }: Omit<Plugin, 'name'>): Omit<Plugin, 'name'> => ({
+  ...(onNotice === undefined ? {} : { onNotice }),
+  ...(onBodies === undefined ? {} : { onBodies }),
+  ...(bodyLimits === undefined ? {} : { bodyLimits }),
+})
 
 /** Combines the hooks of the two records of calls; without one, the gateway calls nothing. */
 function onFinishOf(...hooks: readonly Plugin['onFinish'][]): Pick<Plugin, 'onFinish'> {

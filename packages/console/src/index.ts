@@ -1,6 +1,12 @@
 export type { Authorize } from './authorization.ts'
 export { type ConsoleOptions, consolePages } from './console-pages.ts'
 export type {
+  CaptureLimits,
+  RecentAttemptBodies,
+  RecentBodies,
+  RecentBody,
+} from './recent-calls/recent-bodies.ts'
+export type {
   CallSummary,
   RecentAttempt,
   RecentCall,
@@ -9,5 +15,5 @@ export type {
   RecentSkip,
   RecentUsage,
 } from './recent-calls/recent-call.ts'
-export type { RecentCallsOptions } from './recent-calls/recent-calls.ts'
+export type { RecentCallDetails, RecentCallsOptions } from './recent-calls/recent-calls.ts'
 export type { UsageOptions, UsageReport, UsageTokens } from './usage/usage-tokens.ts'

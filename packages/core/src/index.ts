@@ -11,6 +11,7 @@ export {
 } from './base/errors.ts'
 export type { Json, JsonObject } from './base/json/json.ts'
 export type { Format, ObjectOperation, Operation, OperationName, SharedFormat, UpstreamFormat } from './base/names.ts'
+export type { BodyLimits, CallBodies, CapturedAttempt, CapturedBody, CapturedBodyKind } from './config/call-bodies.ts'
 export type {
   Authenticate,
   AuthRequest,
@@ -36,24 +37,26 @@ export type { Limits, TargetLimits } from './config/limits.ts'
 export { toLogger } from './config/logger.ts'
 export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
 export type {
-  Admission,
-  AdmitCall,
-  Attempt,
   CallRejected,
   CircuitChanged,
   CooldownStarted,
-  Cost,
   DrainStarted,
+  GatewayNotice,
+  Reconfigured,
+} from './config/notices.ts'
+export type {
+  Admission,
+  AdmitCall,
+  Attempt,
+  Cost,
   EstimatedBy,
   ExpectedUse,
   FailureCause,
   FinishEvent,
-  GatewayNotice,
   GatewayStatus,
   Plugin,
   PluginHost,
   PluginRoute,
-  Reconfigured,
   RequestEvent,
   SkippedTarget,
   UpstreamEvent,

@@ -1,4 +1,4 @@
-import type { CallSummary } from '@modelgate/console'
+import type { CallSummary, RecentCallDetails } from '@modelgate/console'
 import { readEnvFile } from '../config/env-file.ts'
 import { flag, readArgs, rejectExtraArguments, text, textOf } from '../terminal/args.ts'
 import type { CommandContext, Env } from '../terminal/command-context.ts'
@@ -33,12 +33,15 @@ export async function calls(args: string[], context: CommandContext, signal?: Ab
     const value = textOf(values[name])
     return value === undefined ? [] : [[name, value]]
   })
-  const print = (call: CallSummary): void => context.out(values.json === true ? JSON.stringify(call) : callLine(call))
+  const print = async (call: CallSummary): Promise<void> => {
+    if (values.json !== true) context.out(callLine(call))
+    else context.out(JSON.stringify((await detailsOf(server, call, signal)) ?? call))
+  }
   if (values.follow !== true) {
     const query = new URLSearchParams([...chosen, ['limit', last]])
     const response = await ask(server, `?${query}`, signal)
     const page = (await response.json()) as { calls: readonly CallSummary[] }
-    for (const call of [...page.calls].reverse()) print(call)
+    for (const call of [...page.calls].reverse()) await print(call)
     return 0
   }
   const printed = new Set<string>()
@@ -58,12 +61,26 @@ export async function calls(args: string[], context: CommandContext, signal?: Ab
   return 0
 }
 
-function printNew(call: CallSummary, printed: Set<string>, print: (call: CallSummary) => void): void {
+async function printNew(
+  call: CallSummary,
+  printed: Set<string>,
+  print: (call: CallSummary) => Promise<void>,
+): Promise<void> {
   if (printed.has(call.requestId)) return
+  await print(call)
   printed.add(call.requestId)
   const [oldest] = printed
   if (printed.size > remembered && oldest !== undefined) printed.delete(oldest)
-  print(call)
+}
+
+/** Returns a call with its attempts, losses and bodies; undefined if the server no longer stores it. */
+async function detailsOf(
+  server: Server,
+  { requestId }: CallSummary,
+  signal: AbortSignal | undefined,
+): Promise<RecentCallDetails | undefined> {
+  const response = await ask(server, `/${encodeURIComponent(requestId)}`, signal, [404])
+  return response.ok ? ((await response.json()) as RecentCallDetails) : undefined
 }
 
 interface Server {
@@ -83,7 +100,13 @@ function serverOf(url: string | undefined, env: Env): Server {
 /** The server responded with an error. */
 class RejectedError extends Error {}
 
-async function ask({ url, token }: Server, path: string, signal: AbortSignal | undefined): Promise<Response> {
+/** @param accepted statuses of errors that are returned. All others are thrown */
+async function ask(
+  { url, token }: Server,
+  path: string,
+  signal: AbortSignal | undefined,
+  accepted: readonly number[] = [],
+): Promise<Response> {
   const response = await fetch(`${url}/console/api/calls${path}`, {
     headers: { authorization: `Bearer ${token}` },
     ...(signal === undefined ? {} : { signal }),
@@ -93,7 +116,7 @@ async function ask({ url, token }: Server, path: string, signal: AbortSignal | u
       `The server at ${url} could not be reached${codeOf(cause) === undefined ? '' : ` (${codeOf(cause)})`}.`,
     )
   })
-  if (response.ok) return response
+  if (response.ok || accepted.includes(response.status)) return response
   if (response.status === 401)
     throw new RejectedError('The server rejected MODELGATE_ADMIN_TOKEN: set it as for the server.')
   if (response.status === 404)
@@ -108,7 +131,7 @@ async function ask({ url, token }: Server, path: string, signal: AbortSignal | u
 }
 
 /** Reads calls from server-sent events, each of which is one line. */
-async function readCalls({ body }: Response, onCall: (call: CallSummary) => void): Promise<void> {
+async function readCalls({ body }: Response, onCall: (call: CallSummary) => Promise<void>): Promise<void> {
   if (body === null) return
   const decoder = new TextDecoder()
   let rest = ''
@@ -116,6 +139,6 @@ async function readCalls({ body }: Response, onCall: (call: CallSummary) => void
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines)
-      if (line.startsWith('data: ')) onCall(JSON.parse(line.slice('data: '.length)) as CallSummary)
+      if (line.startsWith('data: ')) await onCall(JSON.parse(line.slice('data: '.length)) as CallSummary)
   }
 }

@@ -10,7 +10,7 @@ Options:
   --model gpt-5         only calls of models whose name contains this text
   --upstream openai     only calls with an attempt at an upstream whose name contains this text
   --status 5xx          only calls with this status: 429, 5xx or failed
-  --json                prints JSON, one line for each call
+  --json                prints JSON, one line for each call, with its attempts and losses, and the bodies that the server captured
 
 MODELGATE_ADMIN_TOKEN must be set as for the server. Without it the server keeps no recent calls.
 `

@@ -3,6 +3,7 @@ import type { CommandContext, Env } from '../terminal/command-context.ts'
 import { FlagOrEnvironmentError } from '../terminal/errors.ts'
 import { shellQuote } from '../terminal/format.ts'
 import { anyOf, singleToken } from './auth.ts'
+import type { CaptureFlags } from './capture.ts'
 import type { ModelgateConfig } from './define-config.ts'
 import type { LogFlags } from './server-log.ts'
 import type { ServerResources } from './server-resources.ts'
@@ -84,7 +85,7 @@ export function issueCommand(
 }
 
 /** Flags of `start` that configure the server. */
-export interface Flags extends LogFlags {
+export interface Flags extends LogFlags, CaptureFlags {
   readonly config?: string | undefined
   readonly port?: string | undefined
   readonly host?: string | undefined

@@ -1,4 +1,4 @@
-import type { Authorize, ConsoleOptions } from '@modelgate/console'
+import type { Authorize, ConsoleOptions, RecentCallsOptions } from '@modelgate/console'
 import type { Tokens } from '@modelgate/tokens'
 import type { Env } from '../terminal/command-context.ts'
 import { bearerOf } from './health.ts'
@@ -14,6 +14,13 @@ export interface Admin {
 export function adminOf(env: Env, demo: boolean, generatedToken: string): Admin | undefined {
   if (env.MODELGATE_ADMIN_TOKEN) return { token: env.MODELGATE_ADMIN_TOKEN, from: 'environment' }
   return demo ? { token: generatedToken, from: 'run' } : undefined
+}
+
+/** Sets what recent calls capture, if the pages exist. */
+export function withCapture(options: ConsoleOptions, capture: RecentCallsOptions['capture']): ConsoleOptions {
+  if (options.recentCalls === undefined) return options
+  const { capture: _configured, ...recentCalls } = options.recentCalls
+  return { ...options, recentCalls: { ...recentCalls, ...(capture === undefined ? {} : { capture }) } }
 }
 
 /** Adds the pages of the administrator. An `authorize` of the configuration admits its own callers, too. */

@@ -40,6 +40,7 @@ const fields = {
   logger: 'any',
   log: 'any',
   logLevel: 'any',
+  capture: 'any',
 } as const satisfies Record<keyof ModelgateConfig, string>
 
 const kinds: Readonly<

@@ -1,4 +1,4 @@
-import type { ConsoleOptions } from '@modelgate/console'
+import type { CaptureLimits, ConsoleOptions } from '@modelgate/console'
 import type { Authenticate, GatewayConfig, Identity, ModelRoute, Upstream } from '@modelgate/core'
 import type { OtelOptions } from '@modelgate/otel'
 import type { LedgerSink, Prices, PriceTable, Tokens } from '@modelgate/tokens'
@@ -44,6 +44,11 @@ export interface ModelgateConfig<U extends string = string, I extends Identity =
   logLevel?: 'debug' | 'info' | 'warn' | 'error'
   /** Serves the home page and the Playground; an object configures them. Default: true. */
   console?: boolean | ConsoleOptions
+  /**
+   * `'bodies'`, or limits: the recent calls keep requests and responses in memory, for holders of `MODELGATE_ADMIN_TOKEN`. The flag `--capture` and
+   * the variable `MODELGATE_CAPTURE` win. Default: `'off'`.
+   */
+  capture?: 'bodies' | 'off' | CaptureLimits
   /** Records OpenTelemetry spans and metrics with the SDK of the process. Default: false. */
   otel?: boolean | OtelOptions
 }

@@ -1,5 +1,6 @@
 import type { ModelCard, ReferenceKind } from '@modelgate/core'
 import { providerCatalog } from '@modelgate/core/catalog'
+import { captures } from './capture.ts'
 import { type OptionType, optionTypes } from './provider-options.ts'
 import { logFormats, logLevels } from './server-log.ts'
 
@@ -66,6 +67,7 @@ const upstream: Schema = {
 }
 
 const ms = { type: 'number', exclusiveMinimum: 0 }
+const bytes = { type: 'integer', minimum: 1 }
 const onLoss = {
   enum: ['ignore', 'warn', 'reject'],
   description: 'Policy for requests that a translation cannot preserve completely. Default: warn.',
@@ -292,6 +294,18 @@ export const configSchema: Schema = {
           type: 'object',
           additionalProperties: false,
           properties: { playground: { type: 'boolean' }, explain: { type: 'boolean' } },
+        },
+      ],
+    },
+    capture: {
+      description:
+        'bodies, or limits in bytes: the recent calls keep requests and responses in memory, for holders of MODELGATE_ADMIN_TOKEN. Default: off.',
+      anyOf: [
+        { enum: captures },
+        {
+          type: 'object',
+          additionalProperties: false,
+          properties: { maxBodyBytes: bytes, maxTotalBytes: bytes },
         },
       ],
     },

@@ -57,7 +57,8 @@ function levelOfEnvironment(value: string | undefined): LogLevel | undefined {
     : oneOf('LOG_LEVEL', name, logLevels, FlagOrEnvironmentError)
 }
 
-function oneOf<T extends string>(
+/** Returns a value if it is one of the allowed ones, undefined if it is not set. Throws an Error that names the setting. */
+export function oneOf<T extends string>(
   name: string,
   value: unknown,
   values: readonly T[],

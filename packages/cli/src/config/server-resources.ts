@@ -72,6 +72,8 @@ export function openServerResources(
             ? {}
             : { usage: { ...usage, authorize: (request) => latest.usage?.authorize(request) ?? false } }),
         })
+        // Another plugin's calls are gone, and with them the contents that it captured.
+        pages.clear()
         pages.set(key, plugin)
       }
       return plugin

@@ -1,9 +1,11 @@
+import type { RecentCallsOptions } from '@modelgate/console'
 import { createGateway, type GatewayConfig, type ModelRoute, type Plugin, type Upstream } from '@modelgate/core'
 import type { CommandContext, Env } from '../terminal/command-context.ts'
 import { FlagOrEnvironmentError, inFile } from '../terminal/errors.ts'
 import { displayPath } from '../terminal/format.ts'
 import { type Access, accessOf, addressOf, checkAuth, type Flags, issueCommand, keepsIssuedTokens } from './access.ts'
-import { type Admin, adminOf, withAdmin } from './admin.ts'
+import { type Admin, adminOf, withAdmin, withCapture } from './admin.ts'
+import { captureNotes, captureOf } from './capture.ts'
 
 export type { Flags } from './access.ts'
 
@@ -80,6 +82,7 @@ async function checkFile(
   checkNames(file?.config ?? {}, problems.report)
   problems.attempt(() => addressOf(flags, context.env, config))
   problems.attempt(() => logSettingsOf(flags, context, config))
+  problems.attempt(() => captureOf(flags, context.env, config))
   const locations = problems.attempt(() => locationsOf(context, file))
   problems.attempt(() => checkAuth(config))
   problems.attempt(() => checkPlugins(config))
@@ -114,7 +117,8 @@ async function settingsOf(
   try {
     const { upstreams, models, ...origin } = await upstreamsOf(config, context.env, resources)
     const admin = adminOf(context.env, origin.demo, resources.generatedAdminToken)
-    const { plugins, pages } = await pluginsOf(config, resources, admin)
+    const capture = captureOf(flags, context.env, config)
+    const { plugins, pages } = await pluginsOf(config, resources, admin, capture)
     const { auth, ...access } = accessOf(config, locations, context, resources, pages.usage)
     const moved =
       describeLocations(locations) === describeLocations(configured)
@@ -139,7 +143,7 @@ async function settingsOf(
       pages,
       admin,
       details: detailsOf(config, locations, file, context.cwd, hasEnvFile, pages.usage),
-      notes: [...origin.notes, ...access.notes, ...moved],
+      notes: [...origin.notes, ...access.notes, ...captureNotes(capture, pages.calls), ...moved],
       resources,
     }
   } catch (error) {
@@ -174,6 +178,7 @@ const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'otel',
   'log',
   'logLevel',
+  'capture',
 ])
 
 /** Stores responses in the Redis that servers share. Without authentication responses have no owner and are not stored. */
@@ -218,11 +223,19 @@ function checkPlugins({ plugins = [] }: ModelgateConfig): void {
   if (!Array.isArray(plugins)) throw new Error('plugins must be a list: [plugin, …]')
 }
 
-async function pluginsOf(config: ModelgateConfig, resources: ServerResources, admin: Admin | undefined) {
+async function pluginsOf(
+  config: ModelgateConfig,
+  resources: ServerResources,
+  admin: Admin | undefined,
+  capture: RecentCallsOptions['capture'],
+) {
   const { console: pages = true, otel = false, plugins = [] } = config
   const own: Plugin[] = [resources.tokens.tokens.plugin, ...plugins, resources.log.plugin]
   if (otel !== false) own.push((await import('@modelgate/otel')).otel(otel === true ? {} : otel))
-  const options = withAdmin(typeof pages === 'boolean' ? {} : pages, admin, resources.tokens.tokens)
+  const options = withCapture(
+    withAdmin(typeof pages === 'boolean' ? {} : pages, admin, resources.tokens.tokens),
+    capture,
+  )
   if (pages !== false) own.push(await resources.pages(options))
   // Last: endpoints of configured plugins with the same paths win.
   own.push(healthPlugin(admin?.token, resources.tokens, config.logger ?? resources.log.plugin.logger))

@@ -8,6 +8,7 @@ Options:
   --host 127.0.0.1 address to listen on: this machine only; 0.0.0.0: all interfaces
   --log pretty     format of the log: pretty, json or off; default: pretty on a terminal, else json
   --log-level info lowest level that is logged: debug, info, warn or error
+  --capture bodies keeps requests and responses of recent calls in memory, for holders of MODELGATE_ADMIN_TOKEN; default: off
   --watch          reloads the configuration when its file changes; without it, on SIGHUP
 
 Without a configuration the server offers the models of every provider whose key is in the environment or in .env. Without any key it
@@ -19,6 +20,7 @@ runs a demo:
 Variables:
   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, GROQ_API_KEY, … and …_BASE_URL for other addresses
   PORT, HOST           as --port and --host
+  MODELGATE_CAPTURE    as --capture
   LOG_LEVEL            as --log-level; NO_COLOR, FORCE_COLOR: without or with colours
   MODELGATE_TOKEN      accepted API key; default: generated for this run
   MODELGATE_ADMIN_TOKEN  serves the recent calls of all callers at /console/calls to holders of this token; see npx modelgate calls --help

@@ -11,7 +11,7 @@ const pollMs = 300
 export async function start(args: string[], context: CommandContext): Promise<void> {
   const { values, positionals: words } = readArgs(
     args,
-    { config: text, port: text, host: text, watch: flag, log: text, 'log-level': text },
+    { config: text, port: text, host: text, watch: flag, log: text, 'log-level': text, capture: text },
     'start',
   )
   rejectExtraArguments(words, 'start')
@@ -21,6 +21,7 @@ export async function start(args: string[], context: CommandContext): Promise<vo
     host: textOf(values.host),
     log: textOf(values.log),
     logLevel: textOf(values['log-level']),
+    capture: textOf(values.capture),
   }
   const file = values.watch === true ? findFile(context.cwd, flags.config) : undefined
   const serving = serve(context, flags)

@@ -10,7 +10,8 @@ export interface CallPage {
 
 /** The last calls of this process. */
 export interface CallBuffer {
-  add(call: RecentCall): void
+  /** Adds a call. Returns the one that it replaced, if any. */
+  add(call: RecentCall): RecentCall | undefined
   find(requestId: string): RecentCall | undefined
   /** Returns the calls older than one of this id, newest first; none if that call is no longer stored. Default: the newest calls. */
   page(matches: CallFilter, limit: number, olderThan?: string): CallPage
@@ -31,10 +32,15 @@ export function createCallBuffer(size: number): CallBuffer {
 
   return {
     add(call) {
+      const replaced = calls[count % size]
       calls[count % size] = call
       count++
+      return replaced
     },
-    find: (requestId) => calls.find((call) => call.requestId === requestId),
+    find(requestId) {
+      for (const call of newestFirst()) if (call.requestId === requestId) return call
+      return undefined
+    },
     page(matches, limit, olderThan) {
       const found: RecentCall[] = []
       let isOlder = olderThan === undefined

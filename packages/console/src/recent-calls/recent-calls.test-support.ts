@@ -3,7 +3,7 @@ import { createFakeProvider } from '@modelgate/testing'
 import { consolePages } from '../index.ts'
 import type { RecentCallsOptions } from './recent-calls.ts'
 
-export const adminToken = 'admin-token-of-the-test'
+const adminToken = 'admin-token-of-the-test'
 
 /** Strings that no page and no API may contain, by where they are sent. */
 export const canaries = {
@@ -13,14 +13,43 @@ export const canaries = {
   answer: 'canary words of the answer',
 }
 
+/** A credential that neither the gateway nor its client knows, as a proxy of the upstream could repeat it. */
+const foreignCredential = 'canary-of-somebody-else-7'
+
+/** Every credential of the tests, with parts of it. */
+export const credentials = [
+  canaries.apiKey,
+  canaries.clientToken,
+  adminToken,
+  foreignCredential,
+  canaries.apiKey.slice(0, 14),
+  canaries.clientToken.slice(-14),
+  btoa(canaries.apiKey).slice(0, 16),
+]
+
 /** Creates a gateway with recent calls whose upstream answers, fails or repeats the request in its error, depending on the model. */
 export function recentGateway(options: Partial<RecentCallsOptions> = {}, config: Partial<GatewayConfig> = {}) {
   const provider = createFakeProvider({ apiKey: canaries.apiKey, brain: () => ({ text: canaries.answer }) })
+  const repeated = `${canaries.apiKey} ${btoa(canaries.apiKey)} Authorization: Bearer ${foreignCredential}`
   const repeats = async (): Promise<Response> =>
     Response.json(
-      { error: { message: `Invalid: '${canaries.question}' from ${canaries.apiKey}`, type: 'invalid_request_error' } },
-      { status: 400 },
+      { error: { message: `Invalid: '${canaries.question}' from ${repeated}`, type: 'invalid_request_error' } },
+      { status: 400, headers: { 'x-request-id': canaries.apiKey, 'x-echo': canaries.apiKey } },
     )
+  const echoes = async (): Promise<Response> =>
+    Response.json({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'echo',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: `${repeated} ${canaries.clientToken}` },
+          finish_reason: 'stop',
+        },
+      ],
+    })
   const at = { apiKey: canaries.apiKey, baseURL: 'http://provider.test/v1' }
   const gateway = createGateway({
     auth: (token) => (token === canaries.clientToken ? { id: 'team-1', name: 'Team One' } : null),
@@ -28,6 +57,7 @@ export function recentGateway(options: Partial<RecentCallsOptions> = {}, config:
       good: openai({ ...at, formats: ['chat'] }),
       bad: openai({ ...at, baseURL: 'http://bad.test/v1', formats: ['chat'] }),
       repeating: openai({ ...at, baseURL: 'http://repeating.test/v1', formats: ['chat'] }),
+      echoing: openai({ ...at, baseURL: 'http://echoing.test/v1', formats: ['chat'] }),
     },
     models: {
       'plain-model': 'good',
@@ -37,11 +67,13 @@ export function recentGateway(options: Partial<RecentCallsOptions> = {}, config:
       ],
       'failing-model': 'bad',
       'repeating-model': 'repeating',
+      'echoing-model': 'echoing',
     },
     breaker: false,
     fetch: (input, init) => {
       const { hostname } = new URL(input instanceof Request ? input.url : input)
       if (hostname === 'bad.test') return Promise.resolve(new Response('no', { status: 401 }))
+      if (hostname === 'echoing.test') return echoes()
       return hostname === 'repeating.test' ? repeats() : provider.fetch(input, init)
     },
     plugins: [

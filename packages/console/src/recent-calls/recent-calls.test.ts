@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { consolePages } from '../index.ts'
 import type { CallSummary, RecentCall } from './recent-call.ts'
-import { adminToken, canaries, recentGateway } from './recent-calls.test-support.ts'
+import { canaries, credentials, recentGateway } from './recent-calls.test-support.ts'
 
 interface Page {
   readonly calls: readonly CallSummary[]
@@ -142,17 +142,62 @@ describe('recent calls', () => {
   })
 })
 
+const models = [
+  'plain-model',
+  'fallback-model',
+  'failing-model',
+  'repeating-model',
+  'echoing-model',
+  'unknown-model',
+] as const
+
+/** Makes calls of every outcome, whose content has credentials too. Returns the texts of all pages and responses of the API, by path. */
+async function readEverything(capture: 'bodies' | undefined): Promise<ReadonlyMap<string, string>> {
+  const { gateway, ask, read } = recentGateway(capture === undefined ? {} : { capture })
+  const content = `${canaries.question} ${capture === undefined ? '' : [canaries.apiKey, canaries.clientToken].join(' ')}`
+  const messages = [{ role: 'user', content }]
+  const ids: string[] = []
+  for (const model of models) for (const stream of [false, true]) ids.push(await ask(model, { stream, messages }))
+  ids.push(await ask('plain-model', { messages: canaries.clientToken }))
+  const stream = await read('api/calls/stream?last=50')
+  const paths = [
+    '',
+    'playground',
+    'calls',
+    'info.json',
+    'api/calls',
+    ...ids.map((id) => `api/calls/${id}`),
+    ...ids.map((id) => `calls/${id}`),
+  ]
+  const texts = new Map<string, string>()
+  for (const path of paths) texts.set(path, await (await read(path)).text())
+  // The stream ends with the gateway.
+  const text = stream.text()
+  await gateway.close()
+  return texts.set('api/calls/stream', await text)
+}
+
 describe('secrets and content', () => {
-  it('appear in no page and in no response of the API', async () => {
-    const { ask, read } = recentGateway()
-    const ids: string[] = []
-    for (const model of ['plain-model', 'fallback-model', 'failing-model', 'repeating-model', 'unknown-model'])
-      for (const stream of [false, true]) ids.push(await ask(model, { stream, user: canaries.question }))
-    const paths = ['', 'playground', 'calls', 'info.json', 'api/calls', ...ids.map((id) => `api/calls/${id}`)]
-    for (const path of paths) {
-      const text = await (await read(path)).text()
-      for (const canary of [...Object.values(canaries), adminToken]) expect(text).not.toContain(canary)
+  it('appear in no page and in no response of the API unless bodies are captured', async () => {
+    for (const [path, text] of await readEverything(undefined))
+      for (const canary of [...credentials, canaries.question, canaries.answer])
+        expect(text, `${canary} at ${path}`).not.toContain(canary)
+  })
+
+  it('appear only without credentials, and only in the details of a call, if bodies are captured', async () => {
+    const texts = await readEverything('bodies')
+    for (const [path, text] of texts) {
+      for (const canary of credentials) expect(text, `${canary} at ${path}`).not.toContain(canary)
+      if (!/^api\/calls\/req_/.test(path))
+        for (const word of [canaries.question, canaries.answer]) expect(text).not.toContain(word)
     }
+    const all = [...texts.values()].join('\n')
+    for (const words of [canaries.question, canaries.answer, 'Authorization: Bearer ***']) expect(all).toContain(words)
+  })
+
+  it('are left out of errors, which can repeat content', async () => {
+    const { ask, read } = recentGateway()
+    await ask('repeating-model')
     const { calls } = (await (await read('api/calls?upstream=repeating')).json()) as Page
     expect(calls[0]?.error).toEqual({ kind: 'invalid_request' })
   })

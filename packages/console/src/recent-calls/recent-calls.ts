@@ -6,6 +6,7 @@ import { dataReply, streamReply, subpage } from '../replies.ts'
 import { createCallBuffer } from './call-buffer.ts'
 import { filterNames, readFilter } from './call-filter.ts'
 import { createLiveReaders } from './live-readers.ts'
+import { type CaptureLimits, createBodyStore, type RecentBodies } from './recent-bodies.ts'
 import { type RecentCall, recentCallOf, rejectedCallOf, summaryOf } from './recent-call.ts'
 
 /** Options of the recent calls. */
@@ -18,6 +19,16 @@ export interface RecentCallsOptions {
   authorize(request: AuthRequest): boolean | Promise<boolean>
   /** Number of calls that are kept in memory, 1 to 100 000. Default: 500. */
   size?: number
+  /**
+   * `'bodies'`, or limits: also keeps what clients and upstreams sent, in memory and without credentials. Everyone whom `authorize` admits can
+   * read it. Default: no content is kept.
+   */
+  capture?: 'bodies' | CaptureLimits
+}
+
+/** A call with its bodies, as the API returns it. */
+export interface RecentCallDetails extends RecentCall {
+  readonly bodies: RecentBodies
 }
 
 /** Default and highest number of calls in one response. */
@@ -27,15 +38,17 @@ const maxPageSize = 500
 /** Creates the page and the API of recent calls, and the hooks that collect them. */
 export function createRecentCalls(
   options: RecentCallsOptions,
-): Pick<Plugin, 'onFinish' | 'onNotice'> & { readonly routes: readonly PluginRoute[] } {
-  const { authorize, size = 500 } = options
+): Pick<Plugin, 'onFinish' | 'onNotice' | 'onBodies' | 'bodyLimits'> & { readonly routes: readonly PluginRoute[] } {
+  const { authorize, size = 500, capture } = options
   checkAuthorize(authorize, 'recentCalls', 'read all calls')
   if (!Number.isInteger(size) || size < 1 || size > 100_000)
     throw new TypeError(`consolePages: recentCalls.size is ${String(size)}: set it to a whole number from 1 to 100000.`)
   const buffer = createCallBuffer(size)
   const live = createLiveReaders()
+  const store = capture === undefined ? undefined : createBodyStore(limitsOf(capture))
   const add = (call: RecentCall): void => {
-    buffer.add(call)
+    const replaced = buffer.add(call)
+    if (replaced !== undefined) store?.forget(replaced.requestId)
     live.send(call)
   }
 
@@ -55,6 +68,15 @@ export function createRecentCalls(
       // The streams would keep the server open until the end of its grace period.
       else if (notice.kind === 'drain-started') live.close()
     },
+    ...(store === undefined
+      ? {}
+      : {
+          // They follow their call. A call that is already replaced has no place for them.
+          onBodies(bodies) {
+            if (buffer.find(bodies.requestId) !== undefined) store.add(bodies)
+          },
+          bodyLimits: { maxBodyBytes: store.maxBodyBytes, maxRunningBytes: store.maxTotalBytes },
+        }),
     routes: [
       { method: 'GET', path: '/console/calls', handle: subpage(pages.calls, 'calls') },
       guarded('/console/api/calls', (inbound) => {
@@ -71,13 +93,22 @@ export function createRecentCalls(
       }),
       guarded('/console/api/calls/{id}', (_inbound, { id = '' }) => {
         const call = buffer.find(id)
-        if (call !== undefined) return dataReply(call)
+        if (call !== undefined)
+          return dataReply({ ...call, bodies: store?.read(id) ?? { state: 'off' } } satisfies RecentCallDetails)
         throw new GatewayError('not_found', 'Call not found: it is still running, or is no longer stored.', {
           headers: { 'cache-control': 'no-store' },
         })
       }),
     ],
   }
+}
+
+function limitsOf(capture: unknown): CaptureLimits {
+  if (capture === 'bodies') return {}
+  if (typeof capture === 'object' && capture !== null && !Array.isArray(capture)) return capture
+  throw new TypeError(
+    "consolePages: invalid recentCalls.capture: set it to 'bodies', or to limits such as { maxBodyBytes: 16384 }.",
+  )
 }
 
 function readNumber(query: URLSearchParams, name: string, otherwise: number, most: number): number {

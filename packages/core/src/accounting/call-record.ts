@@ -19,6 +19,7 @@ import type {
 import type { OutputBound, TextFields } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
+import type { CallCapture } from './call-capture.ts'
 import { estimateBody } from './estimate-body.ts'
 
 // The call record, and the settlement of a call.
@@ -85,6 +86,8 @@ export interface CallRecord {
   pluginsNotified?: boolean | undefined
   /** The gateway has made all its attempts: a retry by the client would only add to the upstream's load. */
   attemptsExhausted?: boolean | undefined
+  /** Copies the bodies of the call. Undefined: no plugin asks for them. */
+  capture?: CallCapture | undefined
 }
 
 /** Creates the record of a call. All members are present from the start, so that all records have one hidden class. */
@@ -119,6 +122,7 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   settled: undefined,
   pluginsNotified: undefined,
   attemptsExhausted: undefined,
+  capture: undefined,
 })
 
 /** The end of a call. */

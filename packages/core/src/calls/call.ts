@@ -1,3 +1,4 @@
+import type { CaptureSettings } from '../accounting/call-capture.ts'
 import type { Signal } from '../base/async.ts'
 import type { RetryScope } from '../base/error-kinds.ts'
 import type { GatewayError } from '../base/errors.ts'
@@ -48,6 +49,8 @@ export interface GatewayContext {
   readonly plugins: readonly Plugin[]
   /** Those with `onNotice`, so that calls without one cost nothing. */
   readonly noticePlugins: readonly Plugin[]
+  /** Present if a plugin asks for bodies. */
+  readonly capture?: CaptureSettings | undefined
   readonly limits: Required<Limits>
   readonly logger: Logger
   /** Replaces the adapter's spools. */

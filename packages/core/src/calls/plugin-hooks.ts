@@ -1,6 +1,6 @@
 import { isThenable } from '../base/async.ts'
 import { observe, observedValue, typeNameOf } from '../base/callbacks.ts'
-import type { GatewayNotice } from '../config/plugin.ts'
+import type { GatewayNotice } from '../config/notices.ts'
 import { isValidHeader } from '../http/inbound.ts'
 import type { AttemptLog, GatewayContext, TargetCall } from './call.ts'
 

@@ -81,6 +81,7 @@ const encodeHeaderText = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) ? text : encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, ''))
 
 export const json = 'application/json; charset=utf-8'
+const eventStream = 'text/event-stream; charset=utf-8'
 
 /** A JSON response that no upstream took part in. */
 export const jsonReply = ({ requestId }: Pick<CallRecord, 'requestId'>, body: JsonObject): Reply => ({
@@ -122,10 +123,7 @@ export const isStream = ({ body }: Reply): boolean =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
 /** Adds the headers of a stream. Plugins' headers win. Set one by one, since a merged copy takes several microseconds. */
-function addStreamHeaders(
-  headers: Record<string, string>,
-  contentType: string = 'text/event-stream; charset=utf-8',
-): void {
+function addStreamHeaders(headers: Record<string, string>, contentType: string = eventStream): void {
   headers['content-type'] ??= contentType
   // no-transform keeps compressing middlewares and proxies from holding events back.
   headers['cache-control'] ??= 'no-cache, no-transform'
@@ -181,10 +179,12 @@ export function toReply(
   if (result.kind === 'bytes') {
     record.firstEventAt = performance.now()
     const body = relayBytes(result.pump, result.length, { ...result.times, clientStallMs }, signal, finish)
+    record.capture?.watchBytes(body, result.headers['content-type'] ?? '')
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
   const { pump, stream, onFirst } = result
   const { startedAt, idleMs, firstUntil, totalUntil } = result.times
+  record.capture?.watchStream(stream, call.framing?.contentType ?? eventStream)
   if (stream.state.started) record.firstEventAt = performance.now()
   const { heartbeatMs } = shared.limits
   const first = (): void => {

@@ -144,8 +144,8 @@ function startAttempt(
   affinity: string | undefined,
   selector: TargetSelector,
 ): RunningAttempt {
-  const { shared, record, inbound, transport, signal } = call
-  const { candidate, request, reason, waitMs } = step
+  const { shared, record, inbound, signal } = call
+  const { candidate, reason, waitMs } = step
   const { target } = candidate
   const ticket = shared.health.startAttempt(target, affinity, record.identity)
   const log: AttemptLog = {
@@ -159,7 +159,11 @@ function startAttempt(
   candidate.attempts++
   record.attempts.push(log)
   // The call record shows the planned target unless a hedge wins.
-  if (reason !== 'hedge') recordTarget(record, target, request)
+  if (reason !== 'hedge') recordTarget(record, target, step.request)
+  const { request, transport } =
+    record.capture === undefined
+      ? { request: step.request, transport: call.transport }
+      : record.capture.watchAttempt(record.attempts.length - 1, target.upstream, step.request, call.transport)
   const attempt = new Attempt({
     target,
     request,

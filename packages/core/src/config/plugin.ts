@@ -5,8 +5,10 @@ import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import type { ModelDescription, ModelPrice } from '../formats/model-card.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
+import type { BodyLimits, CallBodies } from './call-bodies.ts'
 import type { Explanation } from './explanation.ts'
 import type { Identity } from './identity.ts'
+import type { GatewayNotice } from './notices.ts'
 
 /** Method of a token estimate. */
 export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
@@ -132,73 +134,6 @@ export interface FailureCause {
   readonly code?: string
   /** Address that was called: `127.0.0.1:9000`, or a host name that could not be resolved. */
   readonly address?: string
-}
-
-/**
- * An event of the gateway that is not the end of a call to a model; see `Plugin.onNotice`. Never holds content of requests, a
- * credential or a token.
- */
-export type GatewayNotice<I extends Identity = Identity> =
-  | CallRejected<I>
-  | CircuitChanged
-  | CooldownStarted
-  | Reconfigured
-  | DrainStarted
-
-/** A call that ended before its model was known: `onFinish` is not called for it. */
-export interface CallRejected<I extends Identity = Identity> {
-  readonly kind: 'call-rejected'
-  readonly requestId: string
-  /** Null: the caller was not authenticated. */
-  readonly identity: I | null
-  readonly method: string
-  /** Path without its query. */
-  readonly path: string
-  /** Absent: no route matched. */
-  readonly operation?: Operation
-  readonly status: number
-  readonly error: ErrorKind
-  /** Message that was sent to the client, without values of its request. */
-  readonly message: string
-  readonly durationMs: number
-}
-
-/** The circuit breaker of a target changed its state. */
-export interface CircuitChanged {
-  readonly kind: 'circuit-opened' | 'circuit-half-open' | 'circuit-closed'
-  readonly upstream: string
-  readonly model: string
-  /** Milliseconds until the next trial call. Present if opened. */
-  readonly forMs?: number
-  /** The circuit breaker of one caller: other callers still use the target. */
-  readonly oneCaller?: true
-}
-
-/** A target or one of its keys receives no calls for some time, because the upstream requested a wait. */
-export interface CooldownStarted {
-  readonly kind: 'cooldown-started'
-  readonly upstream: string
-  /** Absent: the cooldown applies to a key, for all models. */
-  readonly model?: string
-  /** Index of the key in the upstream's list. */
-  readonly key?: number
-  readonly forMs: number
-  /** Kind of the error that caused it. */
-  readonly error: ErrorKind
-  /** The cooldown applies to one caller: other callers still use the target or key. */
-  readonly oneCaller?: true
-}
-
-/** `reconfigure` replaced the configuration. */
-export interface Reconfigured {
-  readonly kind: 'reconfigured'
-  readonly upstreams: readonly string[]
-}
-
-/** `close` was called: the gateway accepts no new calls. */
-export interface DrainStarted {
-  readonly kind: 'drain-started'
-  readonly activeCalls: number
 }
 
 /** State of a gateway at one moment; see `PluginHost.status`. */
@@ -396,6 +331,13 @@ export interface Plugin<I extends Identity = Identity> {
   readonly logsAttempts?: boolean
   /** Called once at the end of each authenticated call to a model; see `FinishEvent`. */
   onFinish?(event: FinishEvent<I>): void | Promise<void>
+  /**
+   * Called once after `onFinish` with the bodies of the call, and for rejected calls whose body was read. The gateway copies bodies only if
+   * a plugin has this hook. Frames of realtime sessions are not copied.
+   */
+  onBodies?(bodies: CallBodies): void | Promise<void>
+  /** Bounds of what `onBodies` receives. Of several plugins' bounds, the largest apply to all. */
+  readonly bodyLimits?: BodyLimits
   /** Called for events that are not the end of a call to a model: rejected calls, changed circuit breakers, reconfiguration. */
   onNotice?(notice: GatewayNotice<I>): void | Promise<void>
 }

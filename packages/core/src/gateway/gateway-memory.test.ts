@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../base/async.ts'
+import type { Plugin } from '../config/plugin.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
@@ -9,16 +10,23 @@ import { openai } from '../upstreams/openai.ts'
 import { adapterFunctions } from './adapter.ts'
 import { chunk } from './create-gateway.test-support.ts'
 import { createGateway } from './create-gateway.ts'
+import type { Gateway } from './gateway.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-const gateway = createGateway({
-  auth: 'none',
-  upstreams: { a: openai({ apiKey: 'k' }), m: anthropic({ apiKey: 'k' }) },
-  models: { same: { upstream: 'a', model: 'real' }, other: { upstream: 'm', model: 'claude-x' } },
-  logger: false,
-})
+const gatewayWith = (plugins: readonly Plugin[]) =>
+  createGateway({
+    auth: 'none',
+    upstreams: { a: openai({ apiKey: 'k' }), m: anthropic({ apiKey: 'k' }) },
+    models: { same: { upstream: 'a', model: 'real' }, other: { upstream: 'm', model: 'claude-x' } },
+    plugins,
+    logger: false,
+  })
+const gateways = {
+  'without a capture': gatewayWith([]),
+  'with captured bodies': gatewayWith([{ name: 'bodies', onBodies() {}, bodyLimits: { maxBodyBytes: 1000 } }]),
+} as const
 const encoder = new TextEncoder()
 const first = {
   same: chunk({ role: 'assistant', content: 'hel' }),
@@ -28,7 +36,7 @@ const first = {
 } as const
 
 /** Begins a call whose response sends one event and then stalls; the returned references to its request are weak. */
-async function begin(model: keyof typeof first) {
+async function begin(model: keyof typeof first, gateway: Gateway) {
   const body = encoder.encode(
     JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }),
   )
@@ -68,19 +76,21 @@ async function begin(model: keyof typeof first) {
 }
 
 describe('a running stream', () => {
-  it.each(['same', 'other'] as const)(
-    'does not keep its request in memory (upstream of the %s format)',
-    async (model) => {
-      const running = await begin(model)
-      // The microtask queue may keep awaited values for a few more turns.
-      const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
-      for (let turns = 0; turns < 50 && left(); turns++) {
-        await new Promise((resolve) => setTimeout(resolve, 10))
-        collect()
-      }
-      expect(left()).toBe(false)
-      running.signal.abort()
-      await running.events.return?.()
-    },
-  )
+  it.each([
+    ['same', 'without a capture'],
+    ['other', 'without a capture'],
+    ['same', 'with captured bodies'],
+    ['other', 'with captured bodies'],
+  ] as const)('does not keep its request in memory (upstream of the %s format, %s)', async (model, kind) => {
+    const running = await begin(model, gateways[kind])
+    // The microtask queue may keep awaited values for a few more turns.
+    const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
+    for (let turns = 0; turns < 50 && left(); turns++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      collect()
+    }
+    expect(left()).toBe(false)
+    running.signal.abort()
+    await running.events.return?.()
+  })
 })

@@ -1,3 +1,4 @@
+import type { BodySource } from '../accounting/call-capture.ts'
 import { lazy } from '../base/async.ts'
 import { GatewayError, tooManyValues } from '../base/errors.ts'
 import { editJson, spliceJson } from '../base/json/edit.ts'
@@ -5,7 +6,6 @@ import { isObject, type Json, type JsonObject, type Member, nestsDeeper, scanJso
 import type { ClientCodec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import type { Inbound } from '../http/inbound.ts'
 import type { RequiredHeader } from '../operations/route.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -56,7 +56,7 @@ export const loadLazyBody = lazy(() => import('./large-body.ts').then(({ lazyBod
  * schema. The depth is scanned on the text first: parsers accept millions of levels, which everything after them fails on.
  */
 export async function readJsonBody(
-  inbound: Inbound,
+  inbound: BodySource,
   validation: ClientCodec['validateRequest'] | Promise<ClientCodec['validateRequest']>,
   limits: { bodyBytes: number; depth: number; values: number },
   { fromPath, rewrite, passes, scheme }: BodyReading,
@@ -167,7 +167,7 @@ class ParsedBody implements RequestBody {
 }
 
 /** Waits for a turn of the event loop. Calls must not share a promise: on some runtimes it belongs to the request that made it. */
-const nextTurn = (inbound: Inbound): Promise<void> =>
+const nextTurn = (inbound: BodySource): Promise<void> =>
   inbound.turn?.() ?? new Promise((resolve) => setTimeout(resolve, 0))
 
 /** Puts the path's fields where every codec reads them. Rejects a body that contradicts the path, whose model has been checked. */
@@ -203,7 +203,7 @@ function isJson(contentType: string): boolean {
 let lastDate: string | undefined
 
 /** Checks a header that the route requires. Throws a 400 that names it. */
-export function checkRequiredHeader(inbound: Inbound, required: RequiredHeader): void {
+export function checkRequiredHeader(inbound: BodySource, required: RequiredHeader): void {
   const [first] = required.names
   const name = required.names.find((candidate) => inbound.header(candidate) !== undefined)
   if (name === undefined)

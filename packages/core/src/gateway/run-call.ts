@@ -1,5 +1,6 @@
+import type { CaptureSettings } from '../accounting/call-capture.ts'
 import { type CallEnding, type CallRecord, createCallRecord, settle } from '../accounting/call-record.ts'
-import { type Canceller, createCanceller, type Signal } from '../base/async.ts'
+import { type Canceller, createCanceller, lazy, type Signal } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { GatewayContext } from '../calls/call.ts'
@@ -46,6 +47,7 @@ export function beginCall(
   const end = (ending: CallEnding): void => {
     running.remove(entry)
     if (isSettled(record)) settle(record, ending, plugins, logger)
+    record.capture?.finish(ending.outcome, record.attempts, isSettled(record))
   }
   return new GatewayCall(snapshot, found, codec, inbound, record, transport, entry.signal, end)
 }
@@ -65,16 +67,26 @@ export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Ha
     const { operation, handle } = call.route
     // A plugin authenticates the callers of its routes itself.
     if (handle === undefined) {
+      if (call.shared.capture !== undefined) await startCapture(call, call.shared.capture)
       const authenticating = authenticateCall(call)
       if (authenticating !== undefined) await authenticating
     }
     const loading = handler ?? handlerOf(operation)
     const reply = await (loading instanceof Promise ? await loading : loading)(call)
+    call.record.capture?.setReply(reply)
     if (handle !== undefined || !continuesAfterReply(reply)) call.end({ status: reply.status, outcome: 'finished' })
     return reply
   } catch (cause) {
     return failedReply(call, found, cause)
   }
+}
+
+const loadCapture = lazy(() => import('../calls/capture/capture.ts').then(({ createCapture }) => createCapture))
+
+async function startCapture({ record, inbound }: GatewayCall, settings: CaptureSettings): Promise<void> {
+  const loading = loadCapture()
+  const create = loading instanceof Promise ? await loading : loading
+  record.capture = create(record.requestId, inbound, settings)
 }
 
 const continuesAfterReply = (reply: Reply): boolean => isStream(reply) || reply.status === 101
@@ -127,6 +139,7 @@ function failedReply({ shared, codec, inbound, record, end }: GatewayCall, found
     errorKinds[kind].isOverload !== true
   )
     reply.headers['x-should-retry'] = 'false'
+  record.capture?.setReply(reply)
   end({ status: reply.status, outcome: kind === 'cancelled' ? 'aborted' : 'failed', error })
   if (!isSettled(record)) notifyRejection(shared, record, found, inbound, reply, error)
   return reply
@@ -261,7 +274,8 @@ export class GatewayCall implements RoutedCall {
     validate: ReturnType<ClientWireCodec['loadRequestCheck']>,
     passes?: (model: string) => boolean,
   ): Promise<RequestBody> {
-    const { route, params, inbound, shared } = this
+    const { route, params, shared, record } = this
+    const inbound = record.capture?.watchRequest(this.inbound) ?? this.inbound
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params
     const { limits } = shared

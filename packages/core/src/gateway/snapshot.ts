@@ -1,9 +1,12 @@
+import type { CaptureSettings } from '../accounting/call-capture.ts'
 import type { GatewayContext } from '../calls/call.ts'
+import type { BodyLimits } from '../config/call-bodies.ts'
 import type { Authenticate, GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import { resolveLimits } from '../config/limits.ts'
 import { toLogger } from '../config/logger.ts'
-import type { CircuitChanged, CooldownStarted, Plugin } from '../config/plugin.ts'
+import type { CircuitChanged, CooldownStarted } from '../config/notices.ts'
+import type { Plugin } from '../config/plugin.ts'
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
 import { boundedTransport, fetchTransport, type Transport } from '../http/transport.ts'
@@ -75,6 +78,7 @@ export function createSnapshot(
     onLoss: config.onLoss ?? 'warn',
     plugins,
     noticePlugins: plugins.filter(({ onNotice }) => onNotice !== undefined),
+    capture: captureSettings(plugins, Object.values(config.upstreams), logger),
     limits,
     logger,
     openSpool: config.spool,
@@ -168,6 +172,33 @@ function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'pl
         )
   }
   return all
+}
+
+const defaultBodyBytes = 65_536
+const defaultRunningBytes = 32 * 1024 * 1024
+
+/** Returns the settings of captures; undefined if no plugin asks for bodies. Throws a TypeError for invalid bounds. */
+function captureSettings(
+  plugins: readonly Plugin[],
+  upstreams: CaptureSettings['upstreams'],
+  logger: CaptureSettings['logger'],
+): CaptureSettings | undefined {
+  const asking = plugins.filter(({ onBodies }) => onBodies !== undefined)
+  if (asking.length === 0) return undefined
+  const largest = (name: keyof BodyLimits, otherwise: number): number =>
+    Math.max(
+      ...asking.map(({ name: plugin, bodyLimits: { [name]: bytes = otherwise } = {} }) => {
+        if (Number.isSafeInteger(bytes) && bytes > 0) return bytes
+        throw new TypeError(`plugins: bodyLimits.${name} of '${plugin}' must be a whole number of bytes greater than 0`)
+      }),
+    )
+  return {
+    plugins: asking,
+    maxBodyBytes: largest('maxBodyBytes', defaultBodyBytes),
+    memory: { left: largest('maxRunningBytes', defaultRunningBytes) },
+    upstreams,
+    logger,
+  }
 }
 
 /** Returns the plugins' endpoints as rows of the route table. */

@@ -1,5 +1,6 @@
 import type { Signal } from '../base/async.ts'
 import type { ErrorInfo, GatewayError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { Logger } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
@@ -48,6 +49,8 @@ export interface Lane {
   readonly upstreamFormat?: UpstreamFormat | undefined
   /** The request's body. Each attempt iterates an iterable from its start. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
+  /** The fields of an upload: its body is not JSON. */
+  readonly form?: JsonObject | undefined
   /** Headers that belong to the body, in place of those of a JSON body. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Flags of a header that the body needs, in addition to the client's. */

@@ -30,7 +30,7 @@ export type PassThroughDialect = ResponseCheck &
  * the dialect's own edit; the response's bytes pass unchanged. A tap reads usage and the ending.
  *
  * @param maxEventChars characters of one event of a stream
- * @param upload body and headers in place of the request's JSON
+ * @param upload body, headers and fields in place of the request's JSON
  */
 export function passThroughLane(
   dialect: PassThroughDialect,
@@ -39,7 +39,7 @@ export function passThroughLane(
   maxEventChars: number,
   redactor: Redactor,
   client?: ClientQuirks | undefined,
-  upload?: Pick<Lane, 'body' | 'headers'>,
+  upload?: Pick<Lane, 'body' | 'headers' | 'form'>,
 ): Lane {
   // Closures hold the fields, not the request: its text and bytes must be freed while the stream still runs.
   const { fields } = request
@@ -52,6 +52,7 @@ export function passThroughLane(
     upstreamFormat: dialect.format,
     body: upload === undefined ? setModel(request, target.model, { ...edit?.set }, edit?.drop) : upload.body,
     headers: upload?.headers,
+    form: upload?.form,
     report,
     readResponse(bytes) {
       const { value, body, contentType } = parseResponse(bytes, redactor)

@@ -76,7 +76,10 @@ export class ModelOperationWriter implements RequestWriter {
     const redactor = redactorOf(upstream)
     if (form === undefined) return passThroughLane(shared, request, traits, limits.answerBytes, redactor)
     return encodeForm(form, model, newId('modelgate-')).then((upload) =>
-      passThroughLane(shared, request, traits, limits.answerBytes, redactor, undefined, upload),
+      passThroughLane(shared, request, traits, limits.answerBytes, redactor, undefined, {
+        ...upload,
+        form: { ...form.value, model },
+      }),
     )
   }
 

@@ -11,7 +11,7 @@ import { operationsNamedBy } from './describe-models.ts'
 import { asksToExplain } from './generate.ts'
 import { ModelOperationWriter } from './model-operation-writer.ts'
 import type { Form } from './multipart/form.ts'
-import { isMultipart, readForm, uploadRequired } from './multipart/read-form.ts'
+import { type FormDialect, isMultipart, readForm, uploadRequired } from './multipart/read-form.ts'
 import type { AnyDialect, AnyOperation } from './operation.ts'
 import { realtimePlaces } from './realtime/messages.ts'
 import { noticedScheme } from './references/notice.ts'
@@ -88,13 +88,21 @@ export const handleModelOperation: Handler = async (call) => {
   const dialect = clientDialect(operation, actual.dialect)
   const { form, validate } = dialect
   if (form !== undefined && isMultipart(call.inbound))
-    return await runUpload(call, operation, dialect, await readForm(call.inbound, form, call.shared, call.params.model))
+    return await runUpload(call, operation, dialect, await readUpload(call, form))
   if (validate === undefined) throw uploadRequired(call.inbound)
   if (early !== undefined) validate(early.value)
   const request = early ?? (await call.readBody(validate))
   const scheme = noticedScheme(actual, request)
   if (scheme !== undefined) await call.snapshot.checkReferences(scheme, request, record.identity)
   return await run(call, operation, dialect, request)
+}
+
+async function readUpload(call: RoutedCall, dialect: FormDialect): Promise<Form> {
+  const { inbound, params, shared } = call
+  const { capture } = call.record
+  const form = await readForm(capture?.watchRequest(inbound) ?? inbound, dialect, shared, params.model)
+  capture?.setForm(form.value)
+  return form
 }
 
 /** A body whose operation is not known yet. The operation's own dialect checks it. */
@@ -168,6 +176,7 @@ async function run(
   record.model = model
   record.stream = stream
   if (operation.counted !== undefined) record.tokenCounting = operation.counted
+  if (operation.issuesCredentials === true) record.capture?.withholdResponses()
   record.expected = dialect.expectedUse?.(value)
   const { limits, references } = shared
   const writer = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })

@@ -84,6 +84,8 @@ export interface Dialect<Request, Response> {
 /** An operation in all its dialects. If an upstream does not speak the client's, the first one that it speaks is used. */
 export interface Operation<Request, Response> {
   readonly name: OperationName
+  /** Its responses contain credentials that the provider issues. Default: false. */
+  readonly issuesCredentials?: true
   /** Present: it is billed by tokens. */
   readonly counted?: TokenCounting
   readonly dialects: readonly Dialect<Request, Response>[]

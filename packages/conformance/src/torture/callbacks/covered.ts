@@ -112,6 +112,8 @@ export const covered = {
     priceOf: { not: 'called when models are described or listed, never during a call' },
     onFinish: ['onFinish'],
     onNotice: ['onNotice'],
+    onBodies: ['onBodies'],
+    bodyLimits: data,
     logsAttempts: data,
   } satisfies Covered<Plugin>,
   PluginRoute: { method: data, path: data, whileDraining: data, handle: ['handle'] } satisfies Covered<PluginRoute>,
@@ -136,6 +138,7 @@ export const covered = {
   RecentCallsOptions: {
     authorize: ['console: authorize of recent calls'],
     size: data,
+    capture: data,
   } satisfies Covered<RecentCallsOptions>,
   UsageOptions: { authorize: ['console: authorize of usage'], tokens: data } satisfies Covered<UsageOptions>,
   Admission: { allowance: data, headers: data, settle: ['settle'] } satisfies Covered<Admission>,

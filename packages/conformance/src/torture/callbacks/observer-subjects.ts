@@ -5,7 +5,7 @@ import { complainIf, fetchOver, notRefused, notServed, type Sent, send, sendAll,
 const anything = [undefined, null, true, 5, 'x', {}, []]
 
 /** A hook that only observes: every call must be served. */
-const hook = (name: 'onRequest' | 'onFinish'): Subject => ({
+const hook = (name: 'onRequest' | 'onFinish' | 'onBodies'): Subject => ({
   name,
   awaited: true,
   garbage: anything,
@@ -95,6 +95,7 @@ const body = 'one two three'
 export const observerSubjects = [
   hook('onRequest'),
   hook('onFinish'),
+  hook('onBodies'),
   {
     name: 'onNotice',
     awaited: true,

@@ -1,8 +1,10 @@
+import type { RecentAttemptBodies, RecentBodies, RecentBody } from '../../recent-calls/recent-bodies.ts'
 import type { CallSummary, RecentCall } from '../../recent-calls/recent-call.ts'
+import type { RecentCallDetails } from '../../recent-calls/recent-calls.ts'
 import { ask, queryOf } from '../admin/api.ts'
 import { createEventReader } from '../playground/call/sse-parser.ts'
 
-export type { CallSummary, RecentCall }
+export type { CallSummary, RecentAttemptBodies, RecentBodies, RecentBody, RecentCall, RecentCallDetails }
 
 /** Filters as typed; empty ones are not sent. */
 export interface Filters {
@@ -24,8 +26,8 @@ export async function fetchOlder(
   return (await ask(api + queryOf({ ...filters, cursor }), { token })).json()
 }
 
-/** Returns a call with its attempts and losses. */
-export async function fetchCall(token: string, id: string, signal: AbortSignal): Promise<RecentCall> {
+/** Returns a call with its attempts, losses and bodies. */
+export async function fetchCall(token: string, id: string, signal: AbortSignal): Promise<RecentCallDetails> {
   return (await ask(`${api}/${encodeURIComponent(id)}`, { token, signal })).json()
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ApiError } from '../admin/api.ts'
 import { buttonClass } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -7,23 +7,36 @@ import { inMs, whole } from '../parts/figures.ts'
 import { Notice } from '../parts/notice.tsx'
 import { tabOf } from '../playground/operations/tab-of.ts'
 import { shareFragment } from '../playground/share/fragment.ts'
-import { fetchCall, type RecentCall } from './api.ts'
+import { fetchCall, type RecentCall, type RecentCallDetails } from './api.ts'
+import { CallBodies } from './call-bodies.tsx'
 import { callerOf, costOf, dateOf, lookOf } from './call-texts.ts'
+import { repeatableRequest } from './read-body.ts'
 import { Timeline } from './timeline.tsx'
 
 type Fetched =
   | { readonly state: 'loading' }
-  | { readonly state: 'found'; readonly call: RecentCall }
+  | { readonly state: 'found'; readonly call: RecentCallDetails }
   | { readonly state: 'failed'; readonly message: string }
 
-/** Shows one call: its facts, the timeline of its attempts, and its losses by field. */
-export function CallDetail({ id, token, hasPlayground }: { id: string; token: string; hasPlayground: boolean }) {
+export interface CallDetailProps {
+  id: string
+  token: string
+  hasPlayground: boolean
+  /** Called with each call that is shown. */
+  onCall: (call: RecentCallDetails) => void
+}
+
+/** Shows one call: its facts, the timeline of its attempts, its requests and responses, and its losses by field. */
+export function CallDetail({ id, token, hasPlayground, onCall }: CallDetailProps) {
   const [fetched, setFetched] = useState<Fetched>({ state: 'loading' })
   useEffect(() => {
     const controller = new AbortController()
     setFetched({ state: 'loading' })
     fetchCall(token, id, controller.signal).then(
-      (call) => setFetched({ state: 'found', call }),
+      (call) => {
+        setFetched({ state: 'found', call })
+        onCall(call)
+      },
       (error: ApiError) => {
         if (!controller.signal.aborted) setFetched({ state: 'failed', message: error.message })
       },
@@ -35,7 +48,7 @@ export function CallDetail({ id, token, hasPlayground }: { id: string; token: st
   return <Found call={fetched.call} hasPlayground={hasPlayground} />
 }
 
-function Found({ call, hasPlayground }: { call: RecentCall; hasPlayground: boolean }) {
+function Found({ call, hasPlayground }: { call: RecentCallDetails; hasPlayground: boolean }) {
   return (
     <div class="inspect call-detail">
       <p class="call-title">
@@ -53,20 +66,29 @@ function Found({ call, hasPlayground }: { call: RecentCall; hasPlayground: boole
       )}
       <Facts call={call} />
       {call.outcome === 'rejected' ? null : <Timeline call={call} />}
-      {call.outcome === 'rejected' ? null : <Losses call={call} />}
+      <CallBodies call={call} />
       {call.skipped.length === 0 ? null : <Skipped call={call} />}
     </div>
   )
 }
 
-/** Opens the Playground with the model of a call, in its format or tab. Its content is not kept. */
-function PlaygroundLink({ call: { operation, format, model } }: { call: RecentCall }) {
-  if (model === undefined) return null
+/**
+ * Opens the Playground with the model of a call, in its format or tab. A chat call brings its request if it was captured completely. Never with
+ * a token.
+ */
+function PlaygroundLink({ call }: { call: RecentCallDetails }) {
+  const { operation, format, model, stream, bodies } = call
+  const request = bodies.state === 'captured' ? repeatableRequest(bodies.request) : undefined
   const tab = tabOf(operation)
-  if (tab === undefined || (tab === 'chat' && format === undefined)) return null
-  const fragment = tab === 'chat' ? shareFragment({ v: 1, format, model }) : `#${new URLSearchParams({ tab, model })}`
+  const chat = useMemo(() => shareFragment({ v: 1, format, model, stream, request }), [call])
+  if (model === undefined || tab === undefined || (tab === 'chat' && format === undefined)) return null
+  const hasRequest = tab === 'chat' && request !== undefined
   return (
-    <a class={buttonClass({ look: 'quiet', small: true })} href={`./playground${fragment}`}>
+    <a
+      class={buttonClass({ look: 'quiet', small: true })}
+      href={`./playground${tab === 'chat' ? chat : `#${new URLSearchParams({ tab, model })}`}`}
+      title={hasRequest ? 'With its request' : 'With its model'}
+    >
       Open in Playground
     </a>
   )
@@ -130,35 +152,6 @@ function Facts({ call }: { call: RecentCall }) {
 
 const laneText = ({ lane }: RecentCall): string | undefined =>
   lane === undefined ? undefined : lane === 'wire' ? 'unchanged' : 'translated'
-
-function Losses({ call: { losses, lossCount } }: { call: RecentCall }) {
-  return (
-    <section class="call-part" aria-labelledby="call-losses">
-      <h3 id="call-losses" class="inspect-title">
-        Losses
-      </h3>
-      {losses.length === 0 ? (
-        <p class="inspect-hint">No losses.</p>
-      ) : (
-        <ul class="losses">
-          {losses.map((loss) => (
-            <li key={`${loss.path} ${loss.side} ${loss.kind} ${loss.detail}`} class="loss">
-              <span class={cx('chip', loss.severity === 'fatal' ? 'bad' : loss.severity === 'warn' && 'warn')}>
-                {loss.kind}
-              </span>
-              <code>{loss.path === '' ? 'the whole request' : loss.path}</code>
-              <span class="detail">
-                {loss.side === 'answer' ? 'In the response: ' : ''}
-                {loss.detail}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {lossCount > losses.length ? <p class="inspect-hint">{lossCount - losses.length} further losses</p> : null}
-    </section>
-  )
-}
 
 function Skipped({ call: { skipped } }: { call: RecentCall }) {
   return (

@@ -4,11 +4,12 @@ import { readAdminToken, storeAdminToken } from '../admin/admin-token.ts'
 import { TokenForm } from '../admin/token-form.tsx'
 import { usePageInfo } from '../admin/use-page-info.ts'
 import { useSettled } from '../admin/use-settled.ts'
-import { Button } from '../parts/button.tsx'
+import { Button, buttonClass } from '../parts/button.tsx'
+import { cx } from '../parts/cx.ts'
 import { Header } from '../parts/frame.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { PageLinks } from '../parts/page-links.tsx'
-import type { Filters } from './api.ts'
+import type { Filters, RecentCallDetails } from './api.ts'
 import { CallDetail } from './call-detail.tsx'
 import { CallsList } from './calls-list.tsx'
 import { FilterFields, noFilters } from './filters.tsx'
@@ -27,12 +28,16 @@ function Calls() {
     setToken(next)
   }
   const isUnauthorized = connection.state === 'unauthorized'
+  const [isWide, setIsWide] = useState<boolean>()
+  const [hasBodies, setHasBodies] = useState(false)
+  // Two bodies side by side need more room than facts.
+  const wide = chosen !== undefined && (isWide ?? hasBodies)
   return (
     <div class="calls">
       <Header home={toRoot}>
         <PageLinks info={info} folder="./" current="calls" />
       </Header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" class={cx(wide && 'wide')} tabIndex={-1}>
         <section class="pane call-pane" aria-labelledby="calls-title">
           <div class="pane-head">
             <h1 id="calls-title">Calls</h1>
@@ -60,6 +65,9 @@ function Calls() {
           chosen={isUnauthorized ? undefined : chosen}
           token={token}
           hasPlayground={info?.playground === true}
+          wide={wide}
+          onWide={setIsWide}
+          onCall={({ bodies }) => setHasBodies(bodies.state === 'captured')}
         />
       </main>
     </div>
@@ -70,9 +78,12 @@ interface DetailPaneProps {
   chosen: string | undefined
   token: string
   hasPlayground: boolean
+  wide: boolean
+  onWide: (wide: boolean) => void
+  onCall: (call: RecentCallDetails) => void
 }
 
-function DetailPane({ chosen, token, hasPlayground }: DetailPaneProps) {
+function DetailPane({ chosen, token, hasPlayground, wide, onWide, onCall }: DetailPaneProps) {
   const pane = useRef<HTMLElement>(null)
   useEffect(() => {
     if (chosen === undefined) return
@@ -84,21 +95,31 @@ function DetailPane({ chosen, token, hasPlayground }: DetailPaneProps) {
       <div class="pane-head">
         <h2 id="call-title">Call</h2>
         {chosen === undefined ? null : (
-          <Button
-            small
-            look="quiet"
-            onClick={() => {
-              location.hash = ''
-            }}
-          >
-            Close
-          </Button>
+          <>
+            <button
+              type="button"
+              class={`${buttonClass({ look: 'quiet', small: true })} widen`}
+              aria-pressed={wide}
+              onClick={() => onWide(!wide)}
+            >
+              {wide ? 'Narrower' : 'Wider'}
+            </button>
+            <Button
+              small
+              look="quiet"
+              onClick={() => {
+                location.hash = ''
+              }}
+            >
+              Close
+            </Button>
+          </>
         )}
       </div>
       {chosen === undefined ? (
-        <p class="inspect-empty">Choose a call to see its attempts, usage, cost and losses.</p>
+        <p class="inspect-empty">Choose a call to see its attempts, usage, cost, content and losses.</p>
       ) : (
-        <CallDetail id={chosen} token={token} hasPlayground={hasPlayground} />
+        <CallDetail id={chosen} token={token} hasPlayground={hasPlayground} onCall={onCall} />
       )}
     </section>
   )

@@ -1,3 +1,4 @@
+import type { BodySource } from '../../accounting/call-capture.ts'
 import { ignoreRejection, isThenable, runSilently, settleWithin } from '../../base/async.ts'
 import { toBase64 } from '../../base/bytes.ts'
 import { observe, typeNameOf } from '../../base/callbacks.ts'
@@ -40,7 +41,7 @@ export const uploadRequired = (inbound: Inbound): GatewayError =>
  * @throws GatewayError 413 for the size; 400 for invalid syntax and invalid fields
  */
 export async function readForm(
-  inbound: Inbound,
+  inbound: BodySource,
   { types, validate }: FormDialect,
   { limits, openSpool, logger }: Pick<GatewayContext, 'limits' | 'openSpool' | 'logger'>,
   pathModel: string | undefined,
@@ -63,7 +64,7 @@ export async function readForm(
   }
 }
 
-async function* bufferedBody(inbound: Inbound, limit: number): AsyncGenerator<Uint8Array> {
+async function* bufferedBody(inbound: BodySource, limit: number): AsyncGenerator<Uint8Array> {
   yield await inbound.read(limit)
 }
 

@@ -1,3 +1,4 @@
+import type { BodySource } from '../../accounting/call-capture.ts'
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
@@ -7,7 +8,7 @@ import { recordRequest } from '../../calls/try-targets.ts'
 import { acceptsReference } from '../../config/references.ts'
 import { checkTopLevel } from '../../formats/references/find.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import type { Inbound, Reply } from '../../http/inbound.ts'
+import type { Reply } from '../../http/inbound.ts'
 import type { ObjectKind } from '../../upstreams/upstream.ts'
 import { referenceSchemeOf } from '../references/notice.ts'
 import type { StoredObject } from '../responses/object-records.ts'
@@ -107,7 +108,7 @@ async function create(objectCall: ObjectCall, request: RequestBody): Promise<Rep
 }
 
 /** Returns the client's upload: it streams to the upstream as it arrives. */
-function upload({ inbound, shared }: RoutedCall): Pick<ObjectRequest, 'headers' | 'body'> {
+function upload({ inbound, record, shared }: RoutedCall): Pick<ObjectRequest, 'headers' | 'body'> {
   const type = inbound.header('content-type') ?? ''
   if (!/^multipart\/form-data\s*;/i.test(type))
     throw new GatewayError(
@@ -117,11 +118,11 @@ function upload({ inbound, shared }: RoutedCall): Pick<ObjectRequest, 'headers' 
   const length = inbound.header('content-length')
   return {
     headers: { 'content-type': type, ...(length === undefined ? {} : { 'content-length': length }) },
-    body: streamOf(inbound, shared.limits),
+    body: streamOf(record.capture?.watchRequest(inbound) ?? inbound, shared.limits),
   }
 }
 
-function streamOf(inbound: Inbound, limits: RoutedCall['shared']['limits']): AsyncIterable<Uint8Array> {
+function streamOf(inbound: BodySource, limits: RoutedCall['shared']['limits']): AsyncIterable<Uint8Array> {
   if (inbound.stream !== undefined) return inbound.stream(limits.uploadBytes)
   return (async function* whole() {
     yield await inbound.read(limits.bodyBytes)

@@ -184,6 +184,7 @@ export async function relayContent(call: RoutedCall, target: ObjectUpstream, req
     if (outcome !== 'finished') abort()
     end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   })
+  record.capture?.watchBytes(body, response.header('content-type') ?? '')
   return {
     status: 200,
     headers: {

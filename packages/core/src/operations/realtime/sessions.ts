@@ -17,6 +17,7 @@ const shared = { errors: 'chat', tapResponse: () => ({}) } as const
  */
 export const realtimeSessions: Operation<never, never> = {
   name: 'realtime-sessions',
+  issuesCredentials: true,
   dialects: [
     { ...shared, name: 'sessions', validate: bodyCheck(plain, complain) },
     {

@@ -1,5 +1,5 @@
 import type { BreakerConfig } from '../../config/config.ts'
-import type { CircuitChanged } from '../../config/plugin.ts'
+import type { CircuitChanged } from '../../config/notices.ts'
 import type { HealthState } from '../../config/stores.ts'
 import type { Caller, CallerCooldowns } from './cooldowns.ts'
 

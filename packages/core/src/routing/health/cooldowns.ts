@@ -1,6 +1,6 @@
 import { monotonicNow } from '../../base/async.ts'
 import type { ErrorKind } from '../../base/error-kinds.ts'
-import type { CooldownStarted } from '../../config/plugin.ts'
+import type { CooldownStarted } from '../../config/notices.ts'
 import type { Cooldown, CooldownReason, HealthState } from '../../config/stores.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { rendezvous } from '../affinity.ts'

@@ -38,13 +38,18 @@ export class Redactor {
 
   /** Returns a text without the upstream's credentials (in whole or in part), other header values and addresses. */
   readonly redactText = (text: string): string => {
+    let clean = this.maskCredentials(text)
+    for (const address of this.#addresses) if (clean.includes(address)) clean = clean.replaceAll(address, '[upstream]')
+    return clean
+  }
+
+  /** Returns a text without the upstream's credentials (in whole or in part) and other header values. Addresses stay. */
+  maskCredentials(text: string): string {
     const plain = dropNeedlessEscapes(text)
     let hidden = maskSecrets(plain, this.#configured)
     if (this.#upstream.authorize !== undefined)
       for (const header of recentCredentials(this.#upstream)) hidden = maskSecrets(hidden, secretsOf(header))
-    let clean = hidden === plain ? text : hidden
-    for (const address of this.#addresses) if (clean.includes(address)) clean = clean.replaceAll(address, '[upstream]')
-    return clean
+    return hidden === plain ? text : hidden
   }
 
   /**

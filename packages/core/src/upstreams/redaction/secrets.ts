@@ -14,7 +14,7 @@ const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-t
 /** Returns whether the value of a header must be masked for display. */
 export const isSecret = (name: string): boolean => !publicHeaders.has(name.toLowerCase())
 /** Returns whether a header or parameter carries a credential. Parts of other values (an address, a title) may occur in any text. */
-const isCredential = (name: string): boolean =>
+export const isCredential = (name: string): boolean =>
   // Excludes the word "author".
   /auth(?!ors?\b)|key|token|secret|cookie|credential|password|signature|^sig$/i.test(name)
 
@@ -140,14 +140,15 @@ export function addressesOf({ baseURL }: Upstream): readonly string[] {
 const encoder = new TextEncoder()
 
 /**
- * Returns the spellings of a secret that software writes: unchanged, URL-encoded once or twice, hexadecimal, and base64. JSON escapes are
- * not among them, because texts are unescaped before the search.
+ * Returns the spellings of a secret that software writes: unchanged, as in a JSON string, URL-encoded once or twice, hexadecimal, and
+ * base64. Needless JSON escapes are not among them, because they are removed before the search.
  */
 function spellingsOf(secret: string): Set<string> {
   const once = urlEncoded(secret)
   const twice = urlEncoded(once)
   const hex = hexOf(encoder.encode(secret))
-  const all = new Set([secret, once, lowerEscapes(once), twice, lowerEscapes(twice), hex, hex.toUpperCase()])
+  const inJson = JSON.stringify(secret).slice(1, -1)
+  const all = new Set([secret, inJson, once, lowerEscapes(once), twice, lowerEscapes(twice), hex, hex.toUpperCase()])
   // Base64 digits depend on the number of bytes in front of the secret (three cases); the first and last digits depend on its neighbors.
   for (const before of ['', 'a', 'aa']) {
     const text = toBase64(encoder.encode(before + secret)).replace(/={1,2}$/, '')

@@ -1,20 +1,6 @@
-import type { Loss } from '@modelgate/core'
 import type { CallFacts } from '../../../calls.ts'
+import type { LossCounts, ToldLoss } from '../../compare/losses.ts'
 import type { Exchange } from '../formats/format.ts'
-
-/** One loss of the header `modelgate-loss`. */
-export interface ToldLoss {
-  /** JSON Pointer into the request, or into the upstream's response if `inAnswer`. */
-  readonly path: string
-  readonly kind: string
-  readonly severity: string
-  readonly inAnswer: boolean
-  /** Number of notes that differ only in their path. */
-  readonly count: number
-}
-
-/** Numbers of losses: warnings (fatal losses included), and notes. */
-export type LossCounts = CallFacts['losses']
 
 /**
  * Reads the header, or several joined by commas. A repeated loss counts once: a stream reports some in the header and again at its end.
@@ -68,15 +54,3 @@ export function lossesOf(exchange: Exchange, facts: CallFacts | undefined): Call
   const { losses, total, notes } = readLossHeader(reported.filter((text) => text !== undefined).join(', '))
   return { counts: facts?.losses ?? { warnings: total, notes }, losses }
 }
-
-export const countLosses = (losses: readonly Loss[]): LossCounts => {
-  const notes = losses.filter(({ severity }) => severity === 'note').length
-  return { warnings: losses.length - notes, notes }
-}
-
-const counted = (count: number, one: string): string =>
-  count === 0 ? '' : `${count} ${count === 1 ? one : one === 'loss' ? 'losses' : `${one}s`}`
-
-/** `2 losses, 1 note`; empty without any. */
-export const lossWords = ({ warnings, notes }: LossCounts): string =>
-  [counted(warnings, 'loss'), counted(notes, 'note')].filter(Boolean).join(', ')

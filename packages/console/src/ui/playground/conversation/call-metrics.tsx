@@ -1,8 +1,9 @@
+import { lossWords } from '../../compare/losses.ts'
 import { cx } from '../../parts/cx.ts'
 import { inMoney, inMs, whole } from '../../parts/figures.ts'
 import { type Figure, Figures } from '../call/figures.tsx'
 import type { Folded } from '../call/fold-response.ts'
-import { lossesOf, lossWords } from '../call/losses.ts'
+import { lossesOf } from '../call/losses.ts'
 import { speedOf } from '../call/speed.ts'
 import type { Round } from './rounds.ts'
 

@@ -1,5 +1,5 @@
+import { shortenObject } from '../../compare/shorten.ts'
 import { formatNamed } from '../formats/index.ts'
-import { shortenObject } from '../inspect/shorten.ts'
 import { noRounds, type Round, type Rounds } from './rounds.ts'
 
 export const conversationKey = 'modelgate-conversation'

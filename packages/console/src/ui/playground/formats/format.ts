@@ -1,6 +1,6 @@
-/** JSON value of the APIs. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
-export type JsonObject = { [key: string]: Json }
+import type { Json, JsonObject } from '../../compare/json.ts'
+
+export type { Json, JsonObject }
 
 /** An image, or another file, that the user attached. */
 export interface Image {

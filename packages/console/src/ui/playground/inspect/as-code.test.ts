@@ -1,11 +1,11 @@
 import { runInThisContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { firstLines, shorten } from '../../compare/shorten.ts'
 import type { ApiRequest, Json } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
 import type { AsCode } from './as-code.ts'
 import { asJavaScript } from './as-javascript.ts'
-import { firstLines, shorten } from './shorten.ts'
 import { snippetsOf } from './snippets.ts'
 
 const token = 'mg-secret'

@@ -1,13 +1,13 @@
 import type { CallFacts } from '../../../calls.ts'
+import { LossList, mergeLosses } from '../../compare/loss-list.tsx'
 import { cx } from '../../parts/cx.ts'
 import { lossesOf } from '../call/losses.ts'
 import type { Exchange } from '../formats/format.ts'
 import { Attempts, Skipped } from './attempts.tsx'
-import { Comparison } from './comparison.tsx'
 import type { ExplainedTarget } from './explain.ts'
-import { LossList, mergeLosses } from './loss-list.tsx'
 import { type CallOutcome, outcomeOf } from './outcome.ts'
 import { type Explaining, Unexplained } from './plan-view.tsx'
+import { RequestComparison } from './request-comparison.tsx'
 import { StreamView } from './stream-view.tsx'
 
 export interface CallViewProps {
@@ -68,7 +68,7 @@ function SentRequest({ exchange, facts, explaining, outcome }: CallViewProps & {
           <p>{shown.refused.message}</p>
         </div>
       )}
-      <Comparison
+      <RequestComparison
         request={exchange.request}
         target={shown}
         reported={losses}

@@ -1,7 +1,7 @@
 import type { Explanation } from '@modelgate/core'
 import type { Api, ApiRequest } from '../formats/format.ts'
 
-export type { ExplainedTarget, Explanation, Loss } from '@modelgate/core'
+export type { ExplainedTarget, Explanation } from '@modelgate/core'
 
 export interface Refused {
   /** 0 if the gateway could not be reached. */

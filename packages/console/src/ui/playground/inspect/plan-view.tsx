@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
+import { countLosses, lossWords } from '../../compare/losses.ts'
 import { Button } from '../../parts/button.tsx'
 import { cx } from '../../parts/cx.ts'
 import { Notice } from '../../parts/notice.tsx'
-import { countLosses, lossWords } from '../call/losses.ts'
 import type { ApiRequest, Exchange } from '../formats/format.ts'
-import { Comparison } from './comparison.tsx'
 import type { Explained, ExplainedTarget, Explanation } from './explain.ts'
+import { RequestComparison } from './request-comparison.tsx'
 
 /** Shows which targets the gateway would call with this request now, and the request for each. */
 export function PlanView({ exchange, ...explaining }: { exchange: Exchange } & Explaining) {
@@ -150,7 +150,7 @@ function Target({ target, request }: { target: ExplainedTarget; request: ApiRequ
           <p>{refused.message}</p>
         </div>
       )}
-      <Comparison request={request} target={target} />
+      <RequestComparison request={request} target={target} />
     </>
   )
 }

@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'preact/hooks'
+import { firstLines, shortenObject } from '../../compare/shorten.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { TabPanel, Tabs } from '../../parts/tabs.tsx'
 import type { Exchange } from '../formats/format.ts'
 import { highlight } from '../markdown/highlight.ts'
 import { type AsCode, type Snippet, tokenVariable } from './as-code.ts'
-import { firstLines, shortenObject } from './shorten.ts'
 import { snippetsOf } from './snippets.ts'
 
 /** Limit of lines shown of a long request. */

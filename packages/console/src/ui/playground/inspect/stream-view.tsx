@@ -2,8 +2,8 @@ import { useMemo, useState } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import type { Exchange, RawEvent } from '../formats/format.ts'
-import { Headers } from './comparison.tsx'
 import { groupHeaders } from './header-groups.ts'
+import { Headers } from './request-comparison.tsx'
 
 /** Events per page: a long stream has tens of thousands. */
 const atOnce = 100

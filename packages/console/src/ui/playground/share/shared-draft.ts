@@ -1,11 +1,14 @@
 import type { Json, JsonObject } from '../formats/format.ts'
 import { formats } from '../formats/index.ts'
 import { type Draft, firstDraft } from '../settings/draft.ts'
+import { repeatRequest } from './captured-request.ts'
 
 /** Settings and a prompt as they travel in a link or a file: never a token. */
 export interface Shared {
   readonly draft: Draft
   readonly prompt: string
+  /** The extra JSON has messages, which are sent in place of the prompt. Default: false. */
+  readonly replacesPrompt?: boolean
 }
 
 type TextField = Exclude<keyof Draft, 'format' | 'stream' | 'offersTools'>
@@ -25,7 +28,7 @@ export function sharedOf({ draft, prompt }: Shared): JsonObject {
 }
 
 /**
- * Reads `sharedOf`. Anyone can write such a link or file: unknown fields and fields of another type are ignored. Undefined if it is
+ * Reads `sharedOf`, and the links of recent calls, which have a captured `request`. Anyone can write such a link or file: unknown fields and fields of another type are ignored. Undefined if it is
  * not of the Playground.
  */
 export function readShared(value: Json | undefined): Shared | undefined {
@@ -36,6 +39,9 @@ export function readShared(value: Json | undefined): Shared | undefined {
   }
   const format = formats.find(({ id }) => id === value.format)
   if (format === undefined) return undefined
+  const { request } = value
+  if (typeof request === 'object' && request !== null && !Array.isArray(request))
+    return repeatRequest(format, text('model', ''), value.stream !== false, request)
   return {
     draft: {
       format,

@@ -17,6 +17,10 @@ const fromLink: PageNotice = {
   kind: 'warn',
   text: 'A link filled in the prompt and the settings, extra fields included. Check them before you send.',
 }
+const withMessages: PageNotice = {
+  kind: 'warn',
+  text: 'A link filled in a captured request. Its messages are in “Extra JSON” and are sent in place of the prompt: empty that field to write your own. Check it before you send.',
+}
 const damagedLink: PageNotice = {
   kind: 'bad',
   text: 'The link is damaged: it was cut, or it is from another program. Ask for it again.',
@@ -52,4 +56,10 @@ export function useShared(onFollowed: () => void) {
 }
 
 const noticeOf = (shared: typeof sharedByLink): PageNotice | undefined =>
-  shared === undefined ? undefined : shared === 'damaged' ? damagedLink : fromLink
+  shared === undefined
+    ? undefined
+    : shared === 'damaged'
+      ? damagedLink
+      : shared.replacesPrompt === true
+        ? withMessages
+        : fromLink

@@ -1,6 +1,6 @@
-import { cx } from '../../parts/cx.ts'
-import { type LossCounts, lossWords, type ToldLoss } from '../call/losses.ts'
-import type { Loss } from './explain.ts'
+import type { Loss } from '@modelgate/core'
+import { cx } from '../parts/cx.ts'
+import { type LossCounts, lossWords, type ToldLoss } from './losses.ts'
 
 const severities = { fatal: 'rejects the call', warn: 'lost', note: 'for your information' } as const
 

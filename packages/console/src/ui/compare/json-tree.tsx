@@ -1,4 +1,4 @@
-import { cx } from '../../parts/cx.ts'
+import { cx } from '../parts/cx.ts'
 import type { JsonLine } from './json-lines.ts'
 import type { Mark, Shown } from './marks.ts'
 

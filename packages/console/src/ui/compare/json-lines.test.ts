@@ -1,7 +1,7 @@
+import type { Loss } from '@modelgate/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../formats/format.ts'
-import type { Loss } from './explain.ts'
+import type { Json } from './json.ts'
 import { type JsonLine, jsonLines, originsIn } from './json-lines.ts'
 import { markLosses, shownLines } from './marks.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../formats/format.ts'
+import type { Json } from './json.ts'
 
 /** One line of a formatted value. */
 export interface JsonLine {

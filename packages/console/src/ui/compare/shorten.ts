@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../formats/format.ts'
+import type { Json, JsonObject } from './json.ts'
 
 /** Limits in characters of one string of data and of prose. */
 const longestData = 120

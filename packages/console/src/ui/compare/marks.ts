@@ -1,4 +1,4 @@
-import type { Loss } from './explain.ts'
+import type { Loss } from '@modelgate/core'
 import type { JsonLine } from './json-lines.ts'
 
 export interface Mark {

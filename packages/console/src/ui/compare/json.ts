@@ -1,0 +1,3 @@
+/** JSON value of the APIs. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type JsonObject = { [key: string]: Json }
