@@ -115,7 +115,8 @@ export const sampleKey = ({ operation, format, dialect }: Route): string =>
 
 /** Routes whose request bodies may name a model. Those of families have the same handlers and dialects. */
 export const namingRoutes: readonly Route[] = routes.filter(
-  ({ method, operation, family }) => method === 'POST' && operation !== 'cancel-response' && family === undefined,
+  ({ method, operation, family, object }) =>
+    method === 'POST' && operation !== 'cancel-response' && family === undefined && object === undefined,
 )
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {

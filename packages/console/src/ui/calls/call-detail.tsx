@@ -87,7 +87,7 @@ function PlaygroundLink({ call }: { call: RecentCallDetails }) {
     <a
       class={buttonClass({ look: 'quiet', small: true })}
       href={`./playground${tab === 'chat' ? chat : `#${new URLSearchParams({ tab, model })}`}`}
-      title={hasRequest ? 'With its request' : 'With its model'}
+      title={hasRequest ? 'With its request' : tab === 'chat' ? 'With its model and format' : 'With its model'}
     >
       Open in Playground
     </a>
