@@ -28,6 +28,7 @@ const make =
       upstreams: {
         primary: openai({ apiKey, baseURL: 'http://refusing.test/v1', formats: ['chat'] }),
         openai: openai({ apiKey, baseURL: 'http://provider.test/v1', formats: ['chat'] }),
+        limited: openai({ apiKey, baseURL: 'http://limited.test/v1', formats: ['chat'] }),
         claude: anthropic({ apiKey, baseURL: 'http://provider.test' }),
       },
       models: {
@@ -38,10 +39,15 @@ const make =
         plain: 'openai',
         translated: { upstream: 'claude', model: 'claude-x' },
         broken: 'primary',
+        busy: ['limited', 'openai'],
       },
       breaker: false,
       fetch: (input, init) => {
         const { hostname } = new URL(input instanceof Request ? input.url : input)
+        if (hostname === 'limited.test')
+          return Promise.resolve(
+            Response.json({ error: { message: 'Slow down' } }, { status: 429, headers: { 'retry-after': '30' } }),
+          )
         if (hostname !== 'refusing.test') return provider.fetch(input, init)
         return Promise.resolve(
           Response.json({ error: { message: `No ${apiKey} here`, type: 'invalid_api_key' } }, { status: 401 }),
@@ -130,6 +136,14 @@ describe.skipIf(withoutBrowser)('captured calls in a browser', () => {
       expect(await textOf(page, 'Upstream request')).toContain('"first-model"')
       expect(await page.locator('h3:has-text("Client response")').count()).toBe(0)
       expect(await page.content()).not.toContain('canary')
+      await close()
+    })
+
+    it('shows the cooldown that an attempt caused', async () => {
+      const { page, close } = await openCall(root, await ask(root, { model: 'busy' }))
+      const attempts = await page.locator('.timeline > li').allTextContents()
+      expect(attempts[0]).toMatch(/limited\/busy.*429.*first attempt.*rate_limited · cooldown of 30\.0 s/)
+      expect(attempts[1]).not.toContain('cooldown')
       await close()
     })
 

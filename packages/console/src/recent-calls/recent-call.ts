@@ -66,6 +66,7 @@ export interface RecentAttempt {
   readonly waitedMs: number | undefined
   readonly status: number | undefined
   readonly latencyMs: number | undefined
+  readonly cooldownMs: number | undefined
   readonly upstreamRequestId: string | undefined
   readonly error: FinishEvent['attempts'][number]['error']
   readonly cause: FailureCause | undefined
@@ -209,6 +210,7 @@ const attemptOf = (attempt: FinishEvent['attempts'][number]): RecentAttempt => (
   waitedMs: attempt.waitedMs,
   status: attempt.status,
   latencyMs: attempt.latencyMs,
+  cooldownMs: attempt.cooldownMs,
   upstreamRequestId: optionalName(attempt.upstreamRequestId),
   error: attempt.error,
   cause: attempt.cause === undefined ? undefined : causeOf(attempt.cause),

@@ -365,7 +365,8 @@ export class Attempt {
     if (isResentFailure(cause)) log.resent = true
     log.latencyMs ??= monotonicNow() - this.#startedAt
     const { hints } = error
-    ticket.end(error, hints?.waitMs)
+    const cooldownMs = ticket.end(error, hints?.waitMs)
+    if (cooldownMs !== undefined) log.cooldownMs = cooldownMs
     // The same target is not retried after a limit of the gateway, if the upstream says that a retry is useless, or if it has no
     // such endpoint.
     const noMore = reason === this.#expired || hints?.neverRetry === true || hasNoEndpoint(log.status)

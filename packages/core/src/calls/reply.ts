@@ -171,7 +171,8 @@ export function toReply(
       log.error ??= failure.info.kind
       recordFailureCause(log, failure)
     }
-    ticket.end(failure, failure?.hints?.waitMs)
+    const cooldownMs = ticket.end(failure, failure?.hints?.waitMs)
+    if (cooldownMs !== undefined) log.cooldownMs = cooldownMs
     end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   }
   // An adapter that watches the connection detects stalled clients better than pulls do.

@@ -120,6 +120,8 @@ export interface Attempt {
   readonly status?: number
   /** Milliseconds until the response or first event arrived, or the attempt failed or was aborted. */
   readonly latencyMs?: number
+  /** Milliseconds for which the target or its key receives no calls because of this attempt. Absent: it caused no cooldown. */
+  readonly cooldownMs?: number
   /** The upstream's request id, for its support. */
   readonly upstreamRequestId?: string
   /** Kind of the error that ended the attempt; `cancelled` also if another target was faster. */

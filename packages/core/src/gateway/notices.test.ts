@@ -382,10 +382,20 @@ describe('cooldowns', () => {
     })
   })
 
+  it.each([
+    [429, { 'retry-after': '30' }, 30_000],
+    [429, {}, undefined],
+    [500, {}, undefined],
+  ] as const)('is recorded with the attempt that caused it: %i %j', async (status, headers, cooldownMs) => {
+    const { chat, finished } = watched({ a: failing(status, headers) })
+    await chat()
+    expect(finished[0]?.attempts.map((attempt) => attempt.cooldownMs)).toEqual([cooldownMs])
+  })
+
   it('reports each key by its index, never by its value', async () => {
     const upstreams = { a: openai({ apiKey: [`${canary}-0`, `${canary}-1`], baseURL: 'http://a/v1' }) }
     const models = { real: 'a' }
-    const { chat, notices } = watched({ a: failing(401) }, {
+    const { chat, notices, finished } = watched({ a: failing(401) }, {
       upstreams,
       models,
       retry: { attempts: 3 },
@@ -397,6 +407,7 @@ describe('cooldowns', () => {
       { kind: 'cooldown-started', upstream: 'a', key: 1, error: 'upstream_auth', oneCaller: true },
     ])
     expect(notices.every((notice) => !('model' in notice))).toBe(true)
+    expect(finished[0]?.attempts.map(({ cooldownMs }) => cooldownMs)).toEqual([60_000, 60_000])
     expect(JSON.stringify(notices)).not.toContain(canary)
   })
 })

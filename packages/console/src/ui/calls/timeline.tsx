@@ -78,6 +78,7 @@ const factsOf = (attempt: Attempt): string[] => [
     ? []
     : [`${attempt.error === undefined ? 'responded' : 'failed'} after ${inMs(attempt.latencyMs)}`]),
   ...(attempt.error === undefined ? [] : [attempt.error]),
+  ...(attempt.cooldownMs === undefined ? [] : [`cooldown of ${inMs(attempt.cooldownMs)}`]),
   ...(attempt.cause === undefined ? [] : [[attempt.cause.code, attempt.cause.address].filter(Boolean).join(' ')]),
   ...(attempt.key === undefined ? [] : [`key ${attempt.key + 1}`]),
   ...(attempt.resent === undefined ? [] : ['sent again on a new connection']),

@@ -149,6 +149,7 @@ export interface KeyPool {
    *
    * @param forMs milliseconds stated by the upstream; undefined: none
    * @param about the key itself, or its use with this model. Default: limits concern the model, everything else the key.
+   * @returns the milliseconds of the cooldown; undefined if none starts
    */
   coolDown(
     upstreamName: string,
@@ -159,7 +160,7 @@ export interface KeyPool {
     forMs: number | undefined,
     caller?: Caller,
     about?: 'key' | 'model',
-  ): void
+  ): number | undefined
 }
 
 /** Cooldowns without a stated time. A quota is rarely renewed within a minute, a refusal rarely fixed. */
@@ -269,7 +270,7 @@ export function createKeyPool(
       about = reason === 'rate_limited' ? 'model' : 'key',
     ) {
       // An only credential gets no guessed cooldown: that would turn one failure into many.
-      if (forMs === undefined && upstream.keys === undefined) return
+      if (forMs === undefined && upstream.keys === undefined) return undefined
       const id = idOf(upstreamName, key)
       const place = about === 'model' ? `${id}/${model}` : id
       const waitMs = Math.min(maxCooldownMs, forMs ?? defaultMs[reason])
@@ -282,10 +283,10 @@ export function createKeyPool(
       else {
         const until = Date.now() + waitMs
         // A guess does not shorten a cooldown that the upstream stated for another call.
-        if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return
+        if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return undefined
         state.write(place, { until, reason })
       }
-      if (!isNew) return
+      if (!isNew) return waitMs
       notify({
         kind: 'cooldown-started',
         upstream: upstreamName,
@@ -295,6 +296,7 @@ export function createKeyPool(
         error: errorOf[reason],
         ...(oneCaller ? { oneCaller } : {}),
       })
+      return waitMs
     },
   }
 }

@@ -157,28 +157,35 @@ export function createHealth(
           if (ms !== undefined) latencies.record(id, stream, ms)
         },
         end(error, waitMs) {
-          if (ended) return
+          if (ended) return undefined
           ended = true
           const kind = error?.info.kind
-          if (kind === 'rate_limited') keys.coolDown(upstreamName, upstream, model, key, kind, waitMs, caller)
-          if (kind === 'quota_exceeded') keys.coolDown(upstreamName, upstream, model, key, kind, waitMs, caller)
-          if (kind === 'upstream_auth') {
+          let cooldownMs: number | undefined
+          if (kind === 'rate_limited' || kind === 'quota_exceeded')
+            cooldownMs = keys.coolDown(upstreamName, upstream, model, key, kind, waitMs, caller)
+          else if (kind === 'upstream_auth') {
             // A 403 may concern this model only: the key stays usable for other models.
             const about = error?.hints?.status === 403 ? 'model' : 'key'
-            keys.coolDown(upstreamName, upstream, model, key, 'refused', waitMs, caller, about)
+            cooldownMs = keys.coolDown(upstreamName, upstream, model, key, 'refused', waitMs, caller, about)
           }
           // A disconnected caller, or another target that responded first, shows nothing about this target. The duration of a whole
           // response may depend on how slowly the client reads it.
           const isUnknown =
             kind === 'cancelled' || error?.hints?.ours === true || (kind === 'upstream_total_timeout' && hasBegun)
-          if (isUnknown) return breaker.recordEnd(id, caller, probe, 'unknown')
+          if (isUnknown) {
+            breaker.recordEnd(id, caller, probe, 'unknown')
+            return cooldownMs
+          }
           // One of several keys was refused: it cools down, and the target has others.
           const keyAlone = kind === 'upstream_auth' && upstream.keys !== undefined
           if (error !== undefined && errorKinds[error.info.kind].blamesTarget === true && !keyAlone)
-            return breaker.recordEnd(id, caller, probe, isUpstreamFault(error) ? 'unavailable' : 'failed')
-          // The target responded, even if it refused the request: it is available.
-          breaker.recordResponse(id, caller, probe)
-          breaker.recordEnd(id, caller, probe, 'ok')
+            breaker.recordEnd(id, caller, probe, isUpstreamFault(error) ? 'unavailable' : 'failed')
+          else {
+            // The target responded, even if it refused the request: it is available.
+            breaker.recordResponse(id, caller, probe)
+            breaker.recordEnd(id, caller, probe, 'ok')
+          }
+          return cooldownMs
         },
       }
     },
@@ -212,8 +219,11 @@ export interface TrackedAttempt {
   readonly key: number | undefined
   /** Records the first event or the whole response. `ms` is undefined if the time is not representative. */
   responseBegan(ms: number | undefined, stream: boolean): void
-  /** Records the end: undefined for success, or the error. Later calls do nothing. */
-  end(error: GatewayError | undefined, waitMs?: number): void
+  /**
+   * Records the end: undefined for success, or the error. Later calls do nothing. Returns the milliseconds of the cooldown that the error
+   * caused; undefined: none.
+   */
+  end(error: GatewayError | undefined, waitMs?: number): number | undefined
 }
 
 /** Whether a target can be called now. */

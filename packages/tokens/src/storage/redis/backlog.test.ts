@@ -41,6 +41,13 @@ describe('settlements', () => {
     expect([backlog.size(), logged]).toEqual([0, ['250 waiting settlements were written to Redis']])
   })
 
+  it('are counted in words that fit one of them', async () => {
+    const { backlog, logged } = make()
+    await backlog.add(settlement(1), false)
+    await backlog.flush()
+    expect(logged).toEqual(['1 waiting settlement was written to Redis'])
+  })
+
   it('stay queued if Redis becomes unavailable during the flush', async () => {
     const { redis, backlog, written } = make()
     for (let n = 1; n <= 3; n++) await backlog.add(settlement(n), false)

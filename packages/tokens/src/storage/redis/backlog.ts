@@ -71,7 +71,8 @@ export function createBacklog(settings: {
     }
     const also = lost > 0 ? `; ${lost} were dropped and are not counted` : ''
     lost = 0
-    if (written > 0 || also !== '') warn(`${written} waiting settlements were written to Redis${also}`)
+    if (written > 0 || also !== '')
+      warn(`${written} waiting ${written === 1 ? 'settlement was' : 'settlements were'} written to Redis${also}`)
   }
 
   const flushAll = async (): Promise<void> => {
