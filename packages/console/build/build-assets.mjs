@@ -16,7 +16,7 @@ const pageNames = /** @type {const} */ (['home', 'playground', 'calls', 'usage',
 
 /** @typedef {{ name: string, type: string, body: string }} Asset */
 /** @typedef {{ html: string, scripts: string[], etag: string }} Page */
-/** @typedef {{ version: string, assets: Asset[], pages: { [N in (typeof pageNames)[number]]: Page } }} Console */
+/** @typedef {{ version: string, homepage: string | undefined, assets: Asset[], pages: { [N in (typeof pageNames)[number]]: Page } }} Console */
 
 /** @param {string} text @param {'base64' | 'hex'} encoding */
 const sha256 = (text, encoding) => createHash('sha256').update(text).digest(encoding)
@@ -92,10 +92,10 @@ const shellFiles = [
 /** Builds everything the plugin serves, and lists the source files. @returns {Promise<{ built: Console, files: string[] }>} */
 export async function buildAssets() {
   const { assets, inputs } = await bundle()
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { version, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const pages = /** @type {Console['pages']} */ (
     Object.fromEntries(pageNames.map((name) => [name, page(name, assets)]))
   )
-  const built = { version, assets, pages }
+  const built = { version, homepage, assets, pages }
   return { built, files: [...inputs, ...shellFiles.map((file) => join(root, 'src/ui', file))] }
 }

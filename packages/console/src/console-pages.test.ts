@@ -192,6 +192,27 @@ it('leaves out the Playground and its endpoints when it is disabled', async () =
   expect(await (await ask('/console/info.json', {}, gateway)).json()).toMatchObject({ playground: false })
 })
 
+describe('the address of the documentation', () => {
+  it.each(['https://docs.example.com/models', 'http://wiki/models', '/docs'])(
+    '%s is published',
+    async (documentation) => {
+      const info = await (await ask('/console/info.json', {}, make('', { documentation }))).json()
+      expect(info).toMatchObject({ documentation })
+    },
+  )
+
+  it.each(['javascript:alert(1)', '//elsewhere.test', '/\\\\elsewhere.test', 'docs', '', 'https://'])(
+    '%j is rejected',
+    (documentation) => {
+      expect(() => consolePages({ documentation })).toThrow(/documentation is .*Use an address such as/)
+    },
+  )
+
+  it('is absent without one', async () => {
+    expect(await (await ask('/console/info.json')).json()).not.toHaveProperty('documentation')
+  })
+})
+
 /** Returns the scripts that a page loads: its own, and every chunk that it imports, at first or also later. */
 function scriptsOf(html: string, when: 'first' | 'ever' = 'ever'): readonly string[] {
   const loaded = new Set<string>()

@@ -1,4 +1,4 @@
-import { pages, version } from 'virtual:console-assets'
+import { homepage, pages, version } from 'virtual:console-assets'
 import { GatewayError, type Inbound, type Plugin, type PluginHost, type PluginRoute } from '@modelgate/core'
 import { createCallBook } from './calls.ts'
 import { explainCall } from './explain.ts'
@@ -19,6 +19,11 @@ export interface ConsoleOptions {
    */
   explain?: boolean
   /**
+   * Address of the documentation that the home page links to: `https://…`, or a path of the same host such as `/docs`. Default: `homepage` in
+   * the package.json of this package; without one, the page has no such link.
+   */
+  documentation?: string
+  /**
    * Serves the page `/console/calls` and the API `/console/api/calls` with the last calls of all callers. They never contain credentials, and
    * content only with `capture`. Default: neither exists.
    */
@@ -38,9 +43,16 @@ const modelsPath = '/console/models.json'
  * are served at `/` and `/console/playground` below the gateway's mount path. They hold no secrets and need no login; the
  * Playground calls the gateway with the token that its user pastes. One plugin serves one gateway.
  *
- * @throws TypeError for an invalid `recentCalls` or `usage`
+ * @throws TypeError for an invalid `documentation`, `recentCalls` or `usage`
  */
-export function consolePages({ playground = true, explain = true, recentCalls, usage }: ConsoleOptions = {}): Plugin {
+export function consolePages({
+  playground = true,
+  explain = true,
+  documentation = homepage,
+  recentCalls,
+  usage,
+}: ConsoleOptions = {}): Plugin {
+  checkDocumentation(documentation)
   const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls)
   const calls = createCallBook({ named: explain })
   let gateway: PluginHost | undefined
@@ -75,6 +87,7 @@ export function consolePages({ playground = true, explain = true, recentCalls, u
           requiresToken: started().requiresCredential,
           calls: recent !== undefined,
           usage: usage !== undefined,
+          ...(documentation === undefined ? {} : { documentation }),
           endpoints: endpointsOf(started()),
         } satisfies Info),
     },
@@ -142,3 +155,11 @@ function onFinishOf(...hooks: readonly Plugin['onFinish'][]): Pick<Plugin, 'onFi
 
 /** Returns the path before the gateway's own paths: its `basePath`, unless the host has already removed it. */
 const mountOf = ({ path }: Inbound, route: string): string => path.replace(/\/$/, '').slice(0, -route.length)
+
+/** A link must not run a script, and `//host` would be the address of another host. */
+function checkDocumentation(address: string | undefined): void {
+  if (address === undefined || /^(?:https?:\/\/[^\s/]|\/(?![/\\]))/.test(address)) return
+  throw new TypeError(
+    `consolePages: documentation is ${JSON.stringify(address)}. Use an address such as https://docs.example.com, or a path such as /docs.`,
+  )
+}

@@ -17,6 +17,8 @@ export interface Info {
   readonly calls: boolean
   /** True if the pages of usage and tokens exist; their data require authorization. */
   readonly usage: boolean
+  /** Address of the documentation. Absent: unknown. */
+  readonly documentation?: string
   readonly endpoints: readonly Endpoint[]
 }
 

@@ -13,6 +13,8 @@ declare module 'virtual:console-assets' {
     readonly etag: string
   }
   export const version: string
+  /** `homepage` of the package.json. */
+  export const homepage: string | undefined
   export const assets: readonly Asset[]
   export const pages: {
     readonly home: Page

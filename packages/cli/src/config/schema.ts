@@ -293,7 +293,11 @@ export const configSchema: Schema = {
         {
           type: 'object',
           additionalProperties: false,
-          properties: { playground: { type: 'boolean' }, explain: { type: 'boolean' } },
+          properties: {
+            playground: { type: 'boolean' },
+            explain: { type: 'boolean' },
+            documentation: { type: 'string', description: 'Address of the documentation that the home page links to.' },
+          },
         },
       ],
     },

@@ -65,6 +65,19 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await own.close()
     })
 
+    it('links to the documentation, if its address is configured', async () => {
+      const make: typeof consoleGateway = () => consoleGateway({ documentation: '/handbook' })
+      const own = await (hosts.find(({ name }) => name === 'Hono') as (typeof hosts)[number]).serve('', make)
+      const { page, wrongs, close } = await open(`${own.origin}/`)
+      const link = page.getByRole('link', { name: 'Documentation' })
+      await link.waitFor()
+      expect(await link.evaluate((element) => (element as HTMLAnchorElement).href)).toBe(`${own.origin}/handbook`)
+      expect(await seriousViolations(page)).toEqual([])
+      expect(wrongs).toEqual([])
+      await close()
+      await own.close()
+    })
+
     it('adds the slash that its address lacks', async () => {
       const { page, wrongs, close } = await open(at('/ai?from=here'))
       await page.getByText('Healthy').waitFor()

@@ -149,6 +149,10 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       const { page, wrongs, close } = await openPlayground(scene.url)
       await page.getByLabel('Offer tools').check()
       await ask(page, '[[tool:get_weather {"city":"Rome"}]] [[tool:get_weather {"city":"Oslo"}]]')
+      // Each call takes only the room that it needs.
+      for (const box of await page.locator('.tool-call').all())
+        expect((await box.boundingBox())?.height).toBeLessThan(400)
+      expect((await page.locator('.tool-calls').boundingBox())?.height).toBeLessThan(800)
       await page.getByLabel('Result of get_weather').first().fill('sunny in Rome')
       await page.getByLabel('Result of get_weather').last().fill('no station')
       await page.getByLabel('The tool failed').last().check()
@@ -286,6 +290,8 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await page.getByLabel('Extra JSON').fill('[1]')
       await page.getByText('Enter a JSON object.').waitFor()
       await page.getByLabel('Extra JSON').fill('')
+      // The group of settings stays open while its user types.
+      expect(await page.getByLabel('Extra JSON').isVisible()).toBe(true)
       await page.getByLabel('Max tokens').fill('many')
       await page.getByText('Enter a whole number greater than 0.').waitFor()
       await close()
@@ -333,6 +339,15 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       expect(await top('Settings')).toBeGreaterThanOrEqual(844 - 60)
       const composer = await page.getByLabel('Your question').boundingBox()
       expect((composer?.y ?? 0) + (composer?.height ?? 0)).toBeLessThanOrEqual(844)
+      await page.getByRole('button', { name: 'Settings', exact: true }).click()
+      expect(await top('Settings')).toBeLessThan(200)
+      // Below the conversation, after a response too.
+      await checkToken(page, 'right')
+      await page.getByText('Valid token').waitFor()
+      const answer = await ask(page, 'Hi')
+      await answer.getByRole('button', { name: 'Inspect this call' }).click()
+      await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(300)
+      expect(await top('Inspector')).toBeLessThan(844)
       await page.getByRole('button', { name: 'Settings', exact: true }).click()
       expect(await top('Settings')).toBeLessThan(200)
       // On a wide screen the settings are on the left, in the order of the keyboard too.

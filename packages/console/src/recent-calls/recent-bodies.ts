@@ -113,7 +113,7 @@ const sides = (
   ...(response === undefined ? {} : { response: recentBodyOf(response) }),
 })
 
-/** Masks credentials now: nobody reads most bodies. */
+/** Masks credentials now: most bodies are never shown, so masking happens only when one is read. */
 const recentBodyOf = (body: CapturedBody): RecentBody => {
   const { kind, contentType, size, isCut, isShortened, isComplete } = body
   return {

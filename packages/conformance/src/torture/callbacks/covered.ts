@@ -131,6 +131,7 @@ export const covered = {
   } satisfies Covered<PrometheusOptions>,
   ConsoleOptions: {
     playground: data,
+    documentation: data,
     explain: data,
     recentCalls: { see: 'RecentCallsOptions' },
     usage: { see: 'UsageOptions' },

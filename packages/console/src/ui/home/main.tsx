@@ -34,12 +34,19 @@ function Home() {
             OpenAI, Anthropic and Google clients work unchanged with any model of this gateway. Set only the base URL
             and the API key.
           </p>
-          {info?.playground ? (
-            <a class="button" href="console/playground">
-              Open the Playground
-              <ArrowIcon />
-            </a>
-          ) : null}
+          <p class="hero-links">
+            {info?.playground ? (
+              <a class="button" href="console/playground">
+                Open the Playground
+                <ArrowIcon />
+              </a>
+            ) : null}
+            {info?.documentation === undefined ? null : (
+              <a class="button quiet" href={info.documentation} rel="noreferrer">
+                Documentation
+              </a>
+            )}
+          </p>
         </div>
         <AddressCard gateway={gateway} />
         <Snippets gateway={gateway} />

@@ -8,7 +8,7 @@ import type { Received, ReferenceKind } from '../../formats/references/places.ts
 import { createObjectRecords, type ObjectRecords } from './object-records.ts'
 import { withinStoreTimeout } from './store-timeout.ts'
 
-/** A response that the gateway stores whole, because its upstream stores emptyStore. */
+/** A response that the gateway stores whole, because its upstream stores none. */
 export interface KeptResponse {
   readonly kind: 'kept'
   readonly owner: string
@@ -70,7 +70,7 @@ export interface CallerRecords {
   itemOwner(id: string): Promise<'own' | 'other' | undefined>
   /** Returns whether this caller received the id of a stored object, such as a container, in a response. */
   hasReceived(kind: ReferenceKind, id: string): Promise<boolean>
-  /** Records that this caller received these ids. Does emptyStore if storing is disabled. */
+  /** Records that this caller received these ids. Does nothing if storing is disabled. */
   saveReceivedIds(received: readonly Received[]): Promise<void>
   /** Objects that upstreams store for this caller. */
   readonly objects: ObjectRecords
@@ -91,7 +91,7 @@ export interface CallerRecords {
 /**
  * Creates the access of one caller.
  *
- * @param configuredStore the store; without one emptyStore is stored and everything is unknown
+ * @param configuredStore the store; without one, nothing is stored and every id is unknown
  */
 export function createCallerRecords(
   configuredStore: ResponseStore | undefined,

@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string>>
  *
  * - the credentials of all configured upstreams, wherever they occur;
  * - the credentials that this call was sent with, by its client and to its upstreams (`authorize` creates some for a single call);
- * - values after names such as `authorization`, whoever they belong to.
+ * - values after names such as `authorization`, also those of unknown credentials.
  */
 export class BodyMask {
   readonly #upstreams: readonly Upstream[]

@@ -22,17 +22,17 @@ export function ToolCalls({ id, calls, onResults }: ToolCallsProps) {
   const send = (): void =>
     onResults?.(calls.map((call, at) => ({ call, content: texts[at] ?? '', failed: failures[at] ?? false })))
   return (
-    <div class="calls">
+    <div class="tool-calls">
       {calls.map((call, at) => (
-        <section class="call" key={at} aria-label={`Tool call ${call.name}`}>
-          <p class="call-head">
+        <section class="tool-call" key={at} aria-label={`Tool call ${call.name}`}>
+          <p class="tool-call-head">
             <ToolIcon />
             <strong>{call.name}</strong>
             {call.id === '' ? null : <code>{call.id}</code>}
           </p>
           <Code text={pretty(call.input)} />
           {onResults === undefined ? null : (
-            <div class="call-result">
+            <div class="tool-call-result">
               <label for={`${id}-result-${at}`}>Result of {call.name}</label>
               <textarea
                 id={`${id}-result-${at}`}
@@ -42,7 +42,7 @@ export function ToolCalls({ id, calls, onResults }: ToolCallsProps) {
                 value={texts[at] ?? ''}
                 onInput={(event) => setTexts(replaced(texts, at, event.currentTarget.value, ''))}
               />
-              <label class="call-failed">
+              <label class="tick">
                 <input
                   type="checkbox"
                   checked={failures[at] ?? false}
@@ -55,7 +55,7 @@ export function ToolCalls({ id, calls, onResults }: ToolCallsProps) {
         </section>
       ))}
       {onResults === undefined ? null : (
-        <div>
+        <div class="tool-calls-send">
           <p class="aside">
             The Playground does not execute tools. Enter the result of each call, or ask something else to leave the
             calls out.

@@ -26,7 +26,8 @@ export function useFollowing(rounds: readonly Round[], others: readonly Round[] 
     if (!follows.current) return
     if (scrollsItself(element)) element.scrollTop = element.scrollHeight
     else element.querySelector('.round:last-child')?.scrollIntoView({ block: 'end' })
-  }, [rounds, others])
+    // Not with the arrays: they are new with each rendering, and following would undo a jump to another pane.
+  }, [rounds.at(-1), others.at(-1)])
 
   useEffect(() => {
     const pageScrolled = (): void => {

@@ -1,5 +1,6 @@
 import type { CallAttempt, CallFacts } from '../../../calls.ts'
 import { cx } from '../../parts/cx.ts'
+import { inMs } from '../../parts/figures.ts'
 import { hasResponded } from './outcome.ts'
 
 const reasons: Readonly<Record<CallAttempt['reason'], string>> = {
@@ -66,5 +67,3 @@ export function Skipped({ skipped = [] }: { skipped: CallFacts['skipped'] | unde
     </section>
   )
 }
-
-const inMs = (ms: number): string => (ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)

@@ -147,7 +147,7 @@ export function errorMessage(reply: Reply, streamId: string | undefined): Uint8A
   const event: JsonObject = { type: 'error', status }
   if (streamId !== undefined) event.stream_id = streamId
   const shown: JsonObject = isObject(error) ? error : { type: 'server_error', code: null, message: '', param: null }
-  // OpenAI's SDKs read the headers within the error, Codex beside it.
+  // OpenAI's SDKs read the headers inside of the error, Codex reads them next to it.
   event.error = headers === undefined ? shown : { ...shown, headers }
   if (headers !== undefined) event.headers = headers
   return encoder.encode(stringifyExact(event))

@@ -5,11 +5,11 @@ import { saveFile } from '../../../parts/save-file.ts'
 import { Select } from '../../../parts/select.tsx'
 import { textOf } from '../../formats/read.ts'
 import { Area } from '../../settings/area.tsx'
+import { More } from '../../settings/more.tsx'
 import type { FieldsProps, ResultProps } from '../operation.ts'
 import { operationTab } from '../operation-tab.tsx'
 import { FilesField } from '../parts/files-field.tsx'
 import { fileName, fileOf } from '../parts/media-files.ts'
-import { More } from '../parts/more.tsx'
 import { useObjectUrl } from '../parts/object-url.ts'
 import { type ImagesDraft, imagesCalls, imagesOf, type ShownImage } from './request.ts'
 
@@ -93,7 +93,7 @@ const Settings = ({ draft, wrongs, onDraft }: Props) => (
       />
       Stream partial images
     </label>
-    <More open={draft.outputFormat !== '' || draft.responseFormat !== ''}>
+    <More mustBeSeen={draft.outputFormat !== '' || draft.responseFormat !== ''}>
       <Select
         id="output-format"
         label="Output format"

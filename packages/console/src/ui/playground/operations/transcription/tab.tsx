@@ -8,10 +8,10 @@ import { sizeText } from '../../../parts/size-text.ts'
 import { foldPieces } from '../../call/fold-response.ts'
 import { StopIcon } from '../../icons.tsx'
 import { Area } from '../../settings/area.tsx'
+import { More } from '../../settings/more.tsx'
 import type { FieldsProps, ResultProps } from '../operation.ts'
 import { operationTab } from '../operation-tab.tsx'
 import { FilesField } from '../parts/files-field.tsx'
-import { More } from '../parts/more.tsx'
 import { useRecorder } from './recorder.ts'
 import {
   canStream,
@@ -103,7 +103,7 @@ const Settings = ({ draft, wrongs, onDraft }: Props) => (
         Times of words
       </label>
     ) : null}
-    <More open={draft.prompt !== '' || draft.temperature !== ''}>
+    <More mustBeSeen={draft.prompt !== '' || draft.temperature !== ''}>
       <Area
         id="transcript-prompt"
         label="Prompt"
