@@ -127,6 +127,8 @@ export interface GatewayRoute {
   readonly path: string
   readonly operation: string
   readonly format: Format
+  /** Another format for requests that have this header. */
+  readonly formatByHeader: Readonly<Record<string, Format>>
   /** Also served without its version prefix. */
   readonly bare: boolean
   /** Accepts the credential in the query, as `?key=`. */

@@ -159,17 +159,21 @@ const answers: Readonly<Record<string, (argument: never) => unknown>> = {
     return traces.everything()
   },
   routes: () =>
-    gateway.routes.map(
-      ({ method, path, operation, format, unversionedAlias: bare = false, queryKey = false, protocolKey = false }) => ({
-        method,
-        path,
-        operation,
-        format,
-        bare,
-        queryKey,
-        protocolKey,
-      }),
-    ),
+    gateway.routes
+      // An app with other routes keeps these paths for itself.
+      .filter(({ hostMayOwn }) => hostMayOwn !== true || serverName === 'node')
+      .map(
+        ({
+          method,
+          path,
+          operation,
+          format,
+          formatByHeader = {},
+          unversionedAlias: bare = false,
+          queryKey = false,
+          protocolKey = false,
+        }) => ({ method, path, operation, format, formatByHeader, bare, queryKey, protocolKey }),
+      ),
 }
 
 process.on('message', async (message: { id: number; ask: string; argument?: unknown }) => {

@@ -21,6 +21,7 @@ interface AttackedRoute {
   readonly method: string
   readonly path: string
   readonly format: Format
+  readonly formatByHeader: Readonly<Record<string, Format>>
   readonly queryKey: boolean
   readonly operation: string
 }
@@ -36,6 +37,7 @@ const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map
   path,
   operation: 'generate',
   format: format as Format,
+  formatByHeader: {},
   bare: false,
   queryKey: format === 'gemini',
   protocolKey: false,
@@ -46,7 +48,7 @@ const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map
  * for GET.
  */
 function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): AttackedRoute[] {
-  return routes.flatMap(({ method, path, operation, format, bare, queryKey }) => {
+  return routes.flatMap(({ method, path, operation, format, formatByHeader, bare, queryKey }) => {
     const whole = path
       .replace('{model}', target.model('gemini'))
       .replace('{id}', 'resp_0')
@@ -54,7 +56,9 @@ function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean
     const doubled = /^\/v1(?:beta)?\//.test(whole) ? [`/v1${whole}`] : []
     const paths = short ? [whole] : [whole, `${whole}/`, ...doubled, ...(bare ? [whole.slice(3)] : [])]
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
-    return methods.flatMap((method) => paths.map((path) => ({ method, path, operation, format, queryKey })))
+    return methods.flatMap((method) =>
+      paths.map((path) => ({ method, path, operation, format, formatByHeader, queryKey })),
+    )
   })
 }
 
@@ -73,8 +77,8 @@ function bodyOf(target: Target, { operation, format }: Pick<AttackedRoute, 'oper
 }
 
 /** Returns the dialect of an authentication error. One path serves three dialects, selected by headers. */
-const dialectOf = ({ format, operation }: AttackedRoute, carrier: Carrier | undefined): Format =>
-  carrier?.name === 'x-goog-api-key' && format === 'chat' && operation.includes('-model') ? 'gemini' : format
+const dialectOf = ({ format, formatByHeader }: AttackedRoute, carrier: Carrier | undefined): Format =>
+  formatByHeader[carrier?.name ?? ''] ?? format
 
 async function knock(
   target: Target,
