@@ -34,7 +34,13 @@ export const carriers: readonly Carrier[] = [
   inQuery,
 ]
 
-const credentialHeaders = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'])
+/** All headers that may hold a token. */
+export const credentialHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'x-api-key',
+  'x-goog-api-key',
+  'api-key',
+])
 
 /** Returns the headers of a call to this target without a credential. */
 export const withoutCredential = (target: Target, format: Format = 'chat'): Record<string, string> => {

@@ -3,6 +3,7 @@ import type { ResponseContent } from '../../base/response-content.ts'
 import { sendWithSdk } from '../../base/sdk-clients.ts'
 import type { Target } from '../check.ts'
 import { bodyFor, headersFor, type TargetRequest } from '../client.ts'
+import { credentialHeaders } from '../secrets/callers.ts'
 
 /**
  * Sends a call with the official SDK of the client's format and returns what its accumulator reads; rejects with its
@@ -15,9 +16,10 @@ export function sendWithOfficialSdk(target: Target, ask: TargetRequest): Promise
     stream: ask.stream ?? false,
   }
   const ours = headersFor(target, ask)
-  // Sends the target's headers instead of the SDK's.
+  // Sends the target's headers instead of the SDK's. Two different credentials would be rejected.
   const fetch: typeof globalThis.fetch = (input, init) => {
     const headers = new Headers(init?.headers)
+    for (const name of credentialHeaders) headers.delete(name)
     for (const [name, value] of Object.entries(ours)) headers.set(name, value)
     return globalThis.fetch(input, { ...init, headers })
   }
