@@ -321,6 +321,12 @@ export const configSchema: Schema = {
         'Permits clients to add ?modelgate=explain, which returns the upstream request without sending it. Default: false.',
     },
     responses: { type: 'object', properties: { store: { const: false }, ttlMs: ms } },
+    objects: {
+      type: 'object',
+      description: 'Files and conversations that clients create at upstreams.',
+      additionalProperties: false,
+      properties: { upstreams: { type: 'array', items: { type: 'string' } }, ttlMs: ms },
+    },
     references: {
       type: 'object',
       description:
