@@ -33,6 +33,8 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts'],
           exclude: ['packages/{conformance,repo-tools}/**', ...isolatedTests],
           testTimeout: 20_000,
+          // The default is 1 second: too short for a browser or Redis on a busy machine.
+          expect: { poll: { timeout: 15_000 } },
         },
       },
       {

@@ -6,7 +6,7 @@ import { serve } from './serve.ts'
 
 const adminToken = 'canary-admin-token'
 
-describe.skipIf(withoutBrowser)('the pages of the command in a browser', () => {
+describe.skipIf(withoutBrowser)('the pages of the command in a browser', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   it.each(['', '/ai'])("below '%s' link each other, and show a token, its calls and its usage", async (basePath) => {
@@ -36,7 +36,6 @@ describe.skipIf(withoutBrowser)('the pages of the command in a browser', () => {
     }
 
     const { page, wrongs, close } = await open(`${root}/`)
-    page.setDefaultTimeout(8000)
     const follow = (name: string): Promise<void> =>
       page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click()
     await follow('Tokens')
@@ -76,7 +75,6 @@ describe.skipIf(withoutBrowser)('the pages of the command in a browser', () => {
     const serving = await serve(server, { port: '0' })
     const root = `http://127.0.0.1:${serving.port}${basePath}`
     const { page, wrongs, close } = await open(`${root}/console/playground#token=static-token`)
-    page.setDefaultTimeout(8000)
     await page.getByText('Valid token · 10 models available').waitFor()
     const run = async (tab: string, model: string, action: string): Promise<void> => {
       await page.getByRole('tab', { name: tab }).click()

@@ -76,7 +76,6 @@ export async function openAsAdmin(
   options?: BrowserContextOptions,
 ): Promise<Opened> {
   const opened = await open(`${root}/console/${page}#token=${adminToken}`, options)
-  opened.page.setDefaultTimeout(8000)
   return opened
 }
 

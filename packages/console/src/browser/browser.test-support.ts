@@ -26,6 +26,9 @@ if (withoutBrowser)
 
 let launched: Promise<Browser> | undefined
 
+/** How long a test waits for a page, also on a machine that runs other tests at the same time. */
+export const patienceMs = 30_000
+
 /** Starts one browser for all tests of a file; close it with `closeBrowser` in `afterAll`. */
 const browser = (): Promise<Browser> => {
   launched ??= chromium.launch({
@@ -50,6 +53,7 @@ export interface Opened {
 /** Opens a new tab with empty storage that records its problems. */
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await (await browser()).newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
+  context.setDefaultTimeout(patienceMs)
   const page = await context.newPage()
   const wrongs: string[] = []
   const { origin } = new URL(url)

@@ -60,7 +60,6 @@ const ask = async (root: string, body: object, path = '/v1/chat/completions'): P
 
 async function openCalls(root: string, options?: BrowserContextOptions) {
   const opened = await open(`${root}/console/calls`, options)
-  opened.page.setDefaultTimeout(8000)
   return opened
 }
 
@@ -69,7 +68,7 @@ async function enterToken(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Show calls' }).click()
 }
 
-describe.skipIf(withoutBrowser)('the page of recent calls in a browser', () => {
+describe.skipIf(withoutBrowser)('the page of recent calls in a browser', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   describe.each(places)("on $name, mounted at '$mount/'", ({ serve, mount }) => {

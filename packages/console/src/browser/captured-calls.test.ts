@@ -81,7 +81,6 @@ const ask = (root: string, body: object): Promise<string> =>
 /** Opens the details of a call. */
 async function openCall(root: string, id: string, options?: BrowserContextOptions) {
   const opened = await open(`${root}/console/calls#token=${adminToken}&call=${id}`, options)
-  opened.page.setDefaultTimeout(8000)
   await opened.page.getByRole('heading', { name: 'Requests and responses' }).waitFor()
   return opened
 }
@@ -90,7 +89,7 @@ async function openCall(root: string, id: string, options?: BrowserContextOption
 const textOf = async (page: Page, title: string): Promise<string> =>
   (await page.locator(`.sides > section:has(h3:has-text("${title}"))`).textContent()) ?? ''
 
-describe.skipIf(withoutBrowser)('captured calls in a browser', () => {
+describe.skipIf(withoutBrowser)('captured calls in a browser', { timeout: 120_000 }, () => {
   let served: Served
   let root: string
   const express = hosts.find(({ name }) => name === 'Express') as (typeof hosts)[number]

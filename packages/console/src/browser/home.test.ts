@@ -13,7 +13,7 @@ import {
 /** Each host, at its root and below a path in turn: the adapters have their own tests of every mount. */
 const places = hosts.map((host, at) => ({ ...host, mount: at % 2 === 0 ? ('' as const) : ('/ai' as const) }))
 
-describe.skipIf(withoutBrowser)('the home page in a browser', () => {
+describe.skipIf(withoutBrowser)('the home page in a browser', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   describe.each(places)("on $name, mounted at '$mount/'", ({ serve, mount }) => {

@@ -44,7 +44,7 @@ const call = (body: object, more: Partial<Inspected> = {}): Inspected => ({
   ...more,
 })
 
-describe.skipIf(withoutBrowser)('the inspector in a browser', () => {
+describe.skipIf(withoutBrowser)('the inspector in a browser', { timeout: 120_000 }, () => {
   let served: Served
   beforeAll(async () => {
     served = await serveParts(gateway)

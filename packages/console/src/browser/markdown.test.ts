@@ -34,7 +34,7 @@ const hostile = `<script>window.ran = 1</script>
 ![x](https://tracker.example/pixel.png) ![x](javascript:window.ran=8)
 `
 
-describe.skipIf(withoutBrowser)('markdown in a browser', () => {
+describe.skipIf(withoutBrowser)('markdown in a browser', { timeout: 120_000 }, () => {
   let served: Served
   beforeAll(async () => {
     served = await serveParts()

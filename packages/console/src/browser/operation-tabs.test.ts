@@ -3,7 +3,7 @@ import { closeBrowser, open, seriousViolations, withoutBrowser } from './browser
 import { eventually, openTab, run, serveOperations } from './operations.test-support.ts'
 import { ask, type Scene, unexpected } from './playground.test-support.ts'
 
-describe.skipIf(withoutBrowser)('the tabs of the Playground', { timeout: 60_000 }, () => {
+describe.skipIf(withoutBrowser)('the tabs of the Playground', { timeout: 120_000 }, () => {
   let scene: Scene
   afterEach(() => scene.served.close())
   afterAll(closeBrowser)
@@ -11,12 +11,11 @@ describe.skipIf(withoutBrowser)('the tabs of the Playground', { timeout: 60_000 
   it('are opened by an address, next to a token and a shared chat, and by keyboard', async () => {
     scene = await serveOperations('Hono', '/ai')
     const { page, wrongs, close } = await open(`${scene.url}#token=right&tab=rerank&model=my-ranker`)
-    page.setDefaultTimeout(8000)
     await page.getByText('Valid token').waitFor()
     await page.getByRole('heading', { name: 'Rerank' }).waitFor()
     // The tab remains in the address, the token and the model do not.
     expect(page.url()).toBe(`${scene.url}#tab=rerank`)
-    expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe('my-ranker')
+    await eventually(() => page.getByLabel('Model', { exact: true }).inputValue()).toBe('my-ranker')
 
     await page.getByRole('tab', { name: 'Rerank' }).press('ArrowLeft')
     await page.getByRole('heading', { name: 'Transcription' }).waitFor()
@@ -80,7 +79,7 @@ describe.skipIf(withoutBrowser)('the tabs of the Playground', { timeout: 60_000 
     ).toBeGreaterThan(0)
 
     await page.getByRole('button', { name: 'Clear results' }).click()
-    expect(await page.locator('.run').count()).toBe(0)
+    await page.locator('.run').waitFor({ state: 'detached' })
     await page.reload()
     await page.getByText('Valid token').waitFor()
     await page.getByText('A model speaks a text.').waitFor()
@@ -273,7 +272,6 @@ describe.skipIf(withoutBrowser)('the tabs of the Playground', { timeout: 60_000 
   it('need no token at an open gateway', async () => {
     scene = await serveOperations('Hono', '/ai', 0, { auth: 'none' })
     const { page, wrongs, close } = await open(`${scene.url}#tab=rerank`)
-    page.setDefaultTimeout(8000)
     await page.getByText('This gateway needs no token.').waitFor()
     await page.getByRole('button', { name: 'Example' }).click()
     await run(page, 'Rerank')
@@ -292,6 +290,7 @@ describe.skipIf(withoutBrowser)('the tabs of the Playground', { timeout: 60_000 
     await page.getByRole('tab', { name: 'Chat' }).click()
     await ask(page, 'Still here')
     await page.getByRole('tab', { name: 'Rerank' }).click()
+    await page.getByText('This tab could not be loaded').waitFor()
     await page.unroute('**/console/assets/*')
     await page.getByRole('button', { name: 'Reload the page' }).click()
     await page.getByRole('heading', { name: 'Rerank' }).waitFor()

@@ -1,7 +1,7 @@
 import { cohere, openai } from '@modelgate/core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type Opened, open } from './browser.test-support.ts'
+import { type Opened, open, patienceMs } from './browser.test-support.ts'
 import { checkToken, type Scene, serveDemo } from './playground.test-support.ts'
 
 const apiKey = 'sk-upstream-0123456789'
@@ -34,7 +34,6 @@ export const serveOperations = (
 /** Opens a tab of the Playground by its address, with a token that is checked. */
 export async function openTab(scene: Scene, tab: string, options?: BrowserContextOptions): Promise<Opened> {
   const opened = await open(`${scene.url}#tab=${tab}`, options)
-  opened.page.setDefaultTimeout(8000)
   await checkToken(opened.page, 'right')
   await opened.page.getByText('Valid token · 6 models available').waitFor()
   return opened
@@ -54,4 +53,4 @@ export async function run(page: Page, action: string) {
 export const widthOf = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth)
 
 /** Waits as long as the browser's own waits do, also on a busy machine. */
-export const eventually = <T>(value: () => T) => expect.poll(value, { timeout: 8000 })
+export const eventually = <T>(value: () => T) => expect.poll(value, { timeout: patienceMs })

@@ -22,7 +22,7 @@ const places: readonly Place[] = [
 
 const where = 'on %s at "%s" in %s at %j'
 
-describe.skipIf(withoutBrowser)('the tabs of operations in a browser', { timeout: 60_000 }, () => {
+describe.skipIf(withoutBrowser)('the tabs of operations in a browser', { timeout: 120_000 }, () => {
   let scene: Scene
   afterEach(() => scene.served.close())
   afterAll(closeBrowser)
@@ -49,7 +49,7 @@ describe.skipIf(withoutBrowser)('the tabs of operations in a browser', { timeout
 
   it.each(places)(`compare texts by their embeddings, ${where}`, async (...place) => {
     const { page, wrongs, close } = await start('embeddings', place)
-    expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe('demo-embedding')
+    await eventually(() => page.getByLabel('Model', { exact: true }).inputValue()).toBe('demo-embedding')
     await page.getByText('Enter each text, or remove empty ones.').waitFor()
     await page.getByLabel('Text 1', { exact: true }).fill('the red fox')
     await page.getByLabel('Text 2', { exact: true }).fill('a red fox')
@@ -81,7 +81,7 @@ describe.skipIf(withoutBrowser)('the tabs of operations in a browser', { timeout
 
   it.each(places)(`generate, download and edit images, ${where}`, async (...place) => {
     const { page, wrongs, close } = await start('images', place)
-    expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe('demo-image')
+    await eventually(() => page.getByLabel('Model', { exact: true }).inputValue()).toBe('demo-image')
     await page.getByLabel('Prompt').fill('A fox')
     await page.getByLabel('Size').fill('512x512')
     await page.getByLabel('Number').fill('2')

@@ -60,7 +60,6 @@ export async function serveParts(gateway: ReturnType<typeof consoleGateway> = co
 
 export async function openParts(served: Served, options?: BrowserContextOptions): Promise<Opened> {
   const opened = await open(`${served.origin}/parts/`, options)
-  opened.page.setDefaultTimeout(8000)
   return opened
 }
 

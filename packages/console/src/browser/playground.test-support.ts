@@ -60,7 +60,6 @@ export async function serveDemo(
 export async function openPlayground(url: string, options?: BrowserContextOptions): Promise<Opened> {
   const opened = await open(url, options)
   // Shorter than the test's timeout, so that a failure names what it waited for.
-  opened.page.setDefaultTimeout(8000)
   await checkToken(opened.page, 'right')
   await opened.page.getByText('Valid token · 4 models available').waitFor()
   return opened

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { closeBrowser, open, seriousViolations, withoutBrowser } from './browser.test-support.ts'
+import { closeBrowser, open, patienceMs, seriousViolations, withoutBrowser } from './browser.test-support.ts'
 import { ask, checkToken, openPlayground, type Scene, serveDemo, unexpected } from './playground.test-support.ts'
 
 /** Each host, at its root or below a path: the adapters have their own tests of every mount. */
@@ -10,7 +10,7 @@ const places = [
 ] as const
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
+describe.skipIf(withoutBrowser)('the Playground in a browser', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   describe.each(places)("on $host, mounted at '$mount/'", ({ host, mount }) => {
@@ -52,7 +52,7 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await page.keyboard.press('Escape')
       await page.getByText('Stopped.', { exact: true }).first().waitFor()
       await expect
-        .poll(() => scene.provider.stats, { timeout: 8000 })
+        .poll(() => scene.provider.stats, { timeout: patienceMs })
         .toMatchObject({ aborted: 1, finished: 0, open: 0 })
       expect(unexpected(wrongs)).toEqual([])
       await close()

@@ -16,7 +16,7 @@ const prices: Plugin = {
 
 afterAll(closeBrowser)
 
-describe.skipIf(withoutBrowser)('the settings of the Playground', { timeout: 60_000 }, () => {
+describe.skipIf(withoutBrowser)('the settings of the Playground', { timeout: 120_000 }, () => {
   const apiKey = 'sk-upstream-0123456789'
   const provider = createFakeProvider({ apiKey })
   let served: Served
@@ -53,7 +53,6 @@ describe.skipIf(withoutBrowser)('the settings of the Playground', { timeout: 60_
 
   const start = async (options?: Parameters<typeof open>[1]) => {
     const opened = await open(url, options)
-    opened.page.setDefaultTimeout(8000)
     await checkToken(opened.page, 'right')
     await opened.page.getByText('Valid token · 3 models available').waitFor()
     return opened

@@ -17,7 +17,7 @@ const share = async (page: Page, item: string): Promise<void> => {
 const linkTo = (scene: Scene, value: unknown): string =>
   `${scene.url}#share=${Buffer.from(JSON.stringify(value)).toString('base64url')}`
 
-describe.skipIf(withoutBrowser)('sharing from the Playground', () => {
+describe.skipIf(withoutBrowser)('sharing from the Playground', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   describe.each(places)("on $host, mounted at '$mount/'", ({ host, mount }) => {

@@ -13,7 +13,7 @@ async function shownSecret(page: Page): Promise<string> {
   return (await page.locator('.notice code').textContent()) ?? ''
 }
 
-describe.skipIf(withoutBrowser)('the page of tokens in a browser', () => {
+describe.skipIf(withoutBrowser)('the page of tokens in a browser', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   describe.each(places)("on $name, mounted at '$mount/'", (host) => {
@@ -26,7 +26,6 @@ describe.skipIf(withoutBrowser)('the page of tokens in a browser', () => {
     it('issues, edits, rotates and revokes a token', async () => {
       const { call, root } = platform
       const { page, wrongs, close } = await open(`${root}/console/tokens`)
-      page.setDefaultTimeout(8000)
       await page.getByLabel('Admin token').fill(adminToken)
       await page.getByRole('button', { name: 'Show tokens' }).click()
       await page.getByText('No token was issued yet.').waitFor()

@@ -13,7 +13,7 @@ const places = [
   ['node:http', '', 'dark', { width: 1280, height: 800 }],
 ] as const
 
-describe.skipIf(withoutBrowser)('two models side by side in a browser', () => {
+describe.skipIf(withoutBrowser)('two models side by side in a browser', { timeout: 120_000 }, () => {
   let scene: Scene
   afterEach(() => scene.served.close())
   afterAll(closeBrowser)
@@ -47,7 +47,6 @@ describe.skipIf(withoutBrowser)('two models side by side in a browser', () => {
   async function compare(first: string, second: string, more: Parameters<typeof open>[1] = {}) {
     const opened = await open(scene.url, more)
     const { page } = opened
-    page.setDefaultTimeout(8000)
     await checkToken(page, 'right')
     await page.getByText('Valid token · 3 models available').waitFor()
     await page.getByLabel('Model', { exact: true }).fill(first)

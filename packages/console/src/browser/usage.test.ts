@@ -22,7 +22,7 @@ async function makeCalls({ issue, call }: Platform): Promise<{ readonly laptop: 
   return { laptop: laptop.id, batch: batch.id }
 }
 
-describe.skipIf(withoutBrowser)('the page of usage in a browser', () => {
+describe.skipIf(withoutBrowser)('the page of usage in a browser', { timeout: 120_000 }, () => {
   afterAll(closeBrowser)
 
   describe.each(places)("on $name, mounted at '$mount/'", (host) => {
@@ -35,7 +35,6 @@ describe.skipIf(withoutBrowser)('the page of usage in a browser', () => {
 
     it('asks for the admin token, and shows calls, tokens, cost and budgets', async () => {
       const { page, wrongs, close } = await open(`${platform.root}/console/usage`)
-      page.setDefaultTimeout(8000)
       const enter = async (token: string): Promise<void> => {
         await page.getByLabel('Admin token').fill(token)
         await page.getByRole('button', { name: 'Show usage' }).click()

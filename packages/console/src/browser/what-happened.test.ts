@@ -9,7 +9,7 @@ const screens = [
   ['dark', { width: 390, height: 844 }],
 ] as const
 
-describe.skipIf(withoutBrowser)('“What happened” in a browser', () => {
+describe.skipIf(withoutBrowser)('“What happened” in a browser', { timeout: 120_000 }, () => {
   let scene: Scene
   // A gateway for each test: failures of one must not open the circuit of another.
   beforeEach(async () => {
@@ -44,7 +44,6 @@ describe.skipIf(withoutBrowser)('“What happened” in a browser', () => {
   async function call(model: string, more: Parameters<typeof open>[1] = {}) {
     const opened = await open(scene.url, more)
     const { page } = opened
-    page.setDefaultTimeout(8000)
     await checkToken(page, 'right')
     await page.getByText('Valid token · 3 models available').waitFor()
     await page.getByLabel('Model', { exact: true }).fill(model)
@@ -105,7 +104,6 @@ describe.skipIf(withoutBrowser)('“What happened” in a browser', () => {
 
   it('says that a rejected call reached no upstream', async () => {
     const { page, close } = await open(scene.url)
-    page.setDefaultTimeout(8000)
     await checkToken(page, 'right')
     await page.getByText('Valid token · 3 models available').waitFor()
     await page.getByLabel('Model', { exact: true }).fill('unknown')

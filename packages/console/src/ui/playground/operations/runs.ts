@@ -26,7 +26,7 @@ export interface Runs extends Value<RunsState> {
   /** Makes a call, one at a time. */
   start(run: StartedRun): Promise<void>
   stop(): void
-  clear(): void
+  clear(): Promise<void>
 }
 
 /** Results may be large: older ones are deleted. */
@@ -34,13 +34,15 @@ const most = 20
 
 export function createRuns(operation: OperationId, apis: readonly [Api, ...Api[]]): Runs {
   const state = createValue<RunsState>({ runs: [], isLost: false })
+  /** Runs that are being deleted: a call that is stopped by that must not store its run again. */
+  const cleared = new Set<string>()
   let controller: AbortController | undefined
   const change = (more: Partial<RunsState>): void => state.set({ ...state.get(), ...more })
   const alter = (id: string, more: Partial<Run>): void =>
     change({ runs: state.get().runs.map((run) => (run.id === id ? { ...run, ...more } : run)) })
   const keep = async (id: string): Promise<void> => {
     const run = state.get().runs.find((one) => one.id === id)
-    if (run !== undefined && !(await storeRun(operation, run))) change({ isLost: true })
+    if (run !== undefined && !cleared.has(id) && !(await storeRun(operation, run))) change({ isLost: true })
   }
   const load = async (): Promise<void> => {
     const stored = await readRuns(operation, (id) => apis.find((api) => api.id === id) ?? apis[0])
@@ -76,10 +78,13 @@ export function createRuns(operation: OperationId, apis: readonly [Api, ...Api[]
       await keep(id)
     },
     stop,
-    clear() {
+    async clear() {
+      for (const { id } of state.get().runs) cleared.add(id)
       stop()
-      change({ runs: [], isLost: false })
-      void clearRuns(operation)
+      // The results disappear when they are deleted: a reload at once would show them again otherwise.
+      await clearRuns(operation)
+      change({ runs: state.get().runs.filter(({ id }) => !cleared.has(id)), isLost: false })
+      cleared.clear()
     },
   }
 }

@@ -39,7 +39,13 @@ let last: Promise<unknown> = Promise.resolve()
 function inOrder<T>(mode: IDBTransactionMode, work: (runs: IDBObjectStore) => Promise<T>, otherwise: T): Promise<T> {
   const next = last.then(async () => {
     try {
-      return await work((await open()).transaction(store, mode).objectStore(store))
+      const transaction = (await open()).transaction(store, mode)
+      const completed = new Promise<void>((resolve, reject) => {
+        transaction.oncomplete = () => resolve()
+        transaction.onabort = () => reject(transaction.error)
+      })
+      const [result] = await Promise.all([work(transaction.objectStore(store)), completed])
+      return result
     } catch {
       return otherwise
     }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /** A value outside of components: it outlives them, such as the inputs of a tab that is left. */
 export interface Value<T> {
@@ -27,7 +27,8 @@ export function createValue<T>(first: T): Value<T> {
 /** Returns the value, and renders again when it changes. */
 export function useValue<T>({ get, subscribe }: Value<T>): T {
   const [shown, setShown] = useState(get)
-  useEffect(() => {
+  // Not `useEffect`, which runs after the next frame: an input in between would not be rendered.
+  useLayoutEffect(() => {
     const changed = (): void => setShown(() => get())
     // It may have changed before the subscription.
     changed()

@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Button } from '../../../parts/button.tsx'
 import { CrossIcon, PlusIcon } from '../../icons.tsx'
 
@@ -16,10 +16,12 @@ export interface TextListProps {
 /** A list of texts, each in an input of its own. */
 export function TextList({ id, name, texts, least, onTexts }: TextListProps) {
   const list = useRef<HTMLOListElement>(null)
-  const focusAt = (at: number): void => {
-    // The input exists after the next rendering.
-    requestAnimationFrame(() => list.current?.querySelectorAll('textarea')[at]?.focus())
-  }
+  /** Place of the input to focus after the next rendering, which adds or removes one. */
+  const toFocus = useRef<number | undefined>(undefined)
+  useLayoutEffect(() => {
+    if (toFocus.current !== undefined) list.current?.querySelectorAll('textarea')[toFocus.current]?.focus()
+    toFocus.current = undefined
+  }, [texts.length])
   return (
     <div class="text-list">
       <ol ref={list}>
@@ -42,8 +44,8 @@ export function TextList({ id, name, texts, least, onTexts }: TextListProps) {
                 look="quiet"
                 label={`Remove ${name.toLowerCase()} ${at + 1}`}
                 onClick={() => {
+                  toFocus.current = Math.max(at - 1, 0)
                   onTexts(texts.filter((_, index) => index !== at))
-                  focusAt(Math.max(at - 1, 0))
                 }}
               >
                 <CrossIcon />
@@ -56,8 +58,8 @@ export function TextList({ id, name, texts, least, onTexts }: TextListProps) {
         small
         look="quiet"
         onClick={() => {
+          toFocus.current = texts.length
           onTexts([...texts, ''])
-          focusAt(texts.length)
         }}
       >
         <PlusIcon />
