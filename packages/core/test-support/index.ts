@@ -16,9 +16,16 @@ export {
   type Verdict,
   verdictWord,
 } from '../src/formats/capabilities.ts'
-export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
+export type {
+  ClientCodec,
+  Codec,
+  CodecContext,
+  ExchangeContext,
+  TargetTraits,
+  UpstreamCodec,
+} from '../src/formats/codec.ts'
 export { wireCodecs } from '../src/formats/codec-registry.ts'
-export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
+export { clientCodecs, codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
 export { streamedEvents, wholeAnswer } from '../src/formats/converse/responses.test-support.ts'
 export { geminiCodec } from '../src/formats/gemini/codec.ts'
 export type {
@@ -40,6 +47,7 @@ export {
   referencePlaces,
 } from '../src/formats/references/places.ts'
 export { responsesCodec } from '../src/formats/responses/codec.ts'
+export { type RoundTripCodec, roundTripCodecs } from '../src/formats/round-trip.test-support.ts'
 export { foldEvents } from '../src/formats/shared/fold.test-support.ts'
 export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-places.ts'
 export { responseReport as answerSide } from '../src/formats/shared/response-losses.ts'

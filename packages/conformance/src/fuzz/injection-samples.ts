@@ -1,4 +1,4 @@
-import type { Format, UpstreamFormat } from '@modelgate/core'
+import type { Format, SharedFormat, UpstreamFormat } from '@modelgate/core'
 import { wholeAnswer } from '@modelgate/core/test-support'
 import type { JsonObject } from '../base/json.ts'
 import { bodies } from './bodies.ts'
@@ -6,7 +6,7 @@ import { richAnswers } from './responses.ts'
 
 // The bodies of the fuzz tests, with fields that vendors and newer clients add.
 
-const more: { readonly [F in Format]: readonly JsonObject[] } = {
+const more: { readonly [F in SharedFormat]: readonly JsonObject[] } = {
   chat: [
     {
       messages: [
@@ -198,20 +198,70 @@ const more: { readonly [F in Format]: readonly JsonObject[] } = {
   ],
 }
 
-const requestsFor = (format: Format): readonly JsonObject[] =>
+const requestsFor = (format: SharedFormat): readonly JsonObject[] =>
   [...bodies[format], ...more[format]].map((body) => ({ model: 'probed', ...body }))
+const ollamaRequests: readonly JsonObject[] = [
+  {
+    model: 'probed',
+    stream: false,
+    think: 'high',
+    keep_alive: '5m',
+    format: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+    logprobs: true,
+    top_logprobs: 2,
+    options: {
+      temperature: 0.5,
+      top_p: 0.5,
+      top_k: 5,
+      seed: 7,
+      num_predict: 100,
+      stop: ['END'],
+      presence_penalty: 0.5,
+      frequency_penalty: 0.5,
+      num_ctx: 4096,
+      min_p: 0.1,
+    },
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'What is this?', images: ['iVBORw0KGgoAAAANSUhEUg=='] },
+      {
+        role: 'assistant',
+        content: 'I look.',
+        thinking: 'hm',
+        tool_calls: [{ id: 'call_1', type: 'function', function: { index: 0, name: 'find', arguments: { a: [1] } } }],
+      },
+      { role: 'tool', content: 'found', tool_name: 'find', tool_call_id: 'call_1' },
+      { role: 'user', content: 'go on' },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'find',
+          description: 'finds',
+          parameters: {
+            type: 'object',
+            properties: { a: { type: 'array', items: { type: 'integer' } } },
+            required: ['a'],
+          },
+        },
+      },
+    ],
+  },
+]
 export const requestsOf: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: requestsFor('chat'),
   messages: requestsFor('messages'),
   gemini: requestsFor('gemini'),
   responses: requestsFor('responses'),
+  ollama: ollamaRequests,
 }
 
 export const chatUsage = {
   ...{ prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 },
   completion_tokens_details: { reasoning_tokens: 2 },
 }
-const moreAnswers: { readonly [F in Format]: readonly JsonObject[] } = {
+const moreAnswers: { readonly [F in SharedFormat]: readonly JsonObject[] } = {
   chat: [
     {
       ...{ id: 'c', object: 'chat.completion', created: 1, model: 'recorded', usage: chatUsage },

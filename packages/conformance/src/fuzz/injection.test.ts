@@ -1,5 +1,5 @@
 import type { UpstreamFormat } from '@modelgate/core'
-import { type Codec, codecs, type UpstreamCodec, upstreamCodecs } from '@modelgate/core/test-support'
+import { type ClientCodec, clientCodecs, type UpstreamCodec, upstreamCodecs } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import { askingFor } from '../openapi/response-translations.ts'
@@ -18,7 +18,7 @@ import {
 import { answersOf, requestsOf } from './injection-samples.ts'
 import { streamsOf } from './injection-streams.ts'
 
-const pairs: readonly (readonly [Codec, UpstreamCodec])[] = codecs.flatMap((client) =>
+const pairs: readonly (readonly [ClientCodec, UpstreamCodec])[] = clientCodecs.flatMap((client) =>
   upstreamCodecs.filter(({ format }) => format !== client.format).map((upstream) => [client, upstream] as const),
 )
 const trips = pairs.map((pair) => ({ pair, client: pair[0].format, upstream: pair[1].format }))

@@ -1,5 +1,11 @@
 import { GatewayError, type Loss, openai } from '@modelgate/core'
-import { type Codec, type Lane, redactorOf, translateLane, type UpstreamCodec } from '@modelgate/core/test-support'
+import {
+  type ClientCodec,
+  type Lane,
+  redactorOf,
+  translateLane,
+  type UpstreamCodec,
+} from '@modelgate/core/test-support'
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 
 // The injection test adds an unknown field to every object of a body, and an unknown element to every list. Each must
@@ -62,7 +68,7 @@ export function injectionsInto(body: Json): Injection[] {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-export function laneFor(client: Codec, upstream: UpstreamCodec, value: JsonObject, model = 'probed'): Lane {
+export function laneFor(client: ClientCodec, upstream: UpstreamCodec, value: JsonObject, model = 'probed'): Lane {
   let ids = 0
   const text = JSON.stringify(value)
   return translateLane({
@@ -106,7 +112,7 @@ function outcomeOf(lane: () => Lane, send: (lane: Lane) => string): Outcome {
   }
 }
 
-export const sendRequest = (client: Codec, upstream: UpstreamCodec, body: JsonObject, model?: string): Outcome =>
+export const sendRequest = (client: ClientCodec, upstream: UpstreamCodec, body: JsonObject, model?: string): Outcome =>
   outcomeOf(
     () => laneFor(client, upstream, body, model),
     ({ body: sent }) => String(sent),
@@ -119,7 +125,7 @@ const ofAnswer = ({ sent, losses, refusal }: Outcome): Outcome => ({
   ...(refusal === undefined ? {} : { refusal }),
 })
 
-export const sendAnswer = (client: Codec, upstream: UpstreamCodec, request: JsonObject, body: Json): Outcome =>
+export const sendAnswer = (client: ClientCodec, upstream: UpstreamCodec, request: JsonObject, body: Json): Outcome =>
   ofAnswer(
     outcomeOf(
       () => laneFor(client, upstream, request),
@@ -134,7 +140,7 @@ export interface StreamEvent {
 }
 
 export const sendStream = (
-  client: Codec,
+  client: ClientCodec,
   upstream: UpstreamCodec,
   request: JsonObject,
   events: readonly StreamEvent[],

@@ -4,6 +4,7 @@ import {
   createSseDecoder,
   encodeAllSse,
   type JsonObject,
+  roundTripCodecs,
   scanJson,
   spliceJson,
 } from '@modelgate/core/test-support'
@@ -83,66 +84,6 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     )
   })
 
-  test('preserves a response', () => {
-    fc.assert(
-      fc.property(responses, (response) => {
-        const wire = codec.encodeResponse(response, createExchange())
-        expect(gistOf(codec.decodeResponse(structuredClone(wire), createExchange()))).toEqual(gistOf(response))
-      }),
-      runs,
-    )
-  })
-
-  test('folds a stream into the response', () => {
-    fc.assert(
-      fc.property(responses, pieces, (response, count) => {
-        expect(gistOf(fold(eventsOf(response, count)))).toEqual(gistOf(response))
-        const events = run(codec.decodeStream(createExchange()), streamOf(codec, response, count))
-        expect(gistOf(fold(events))).toEqual(gistOf(response))
-      }),
-      runs,
-    )
-  })
-
-  test('reports every proper prefix of a stream as one truncation and nothing else', () => {
-    fc.assert(
-      fc.property(responses, pieces, fc.nat(), (response, count, at) => {
-        const wire = streamOf(codec, response, count)
-        const read = (length: number) => run(codec.decodeStream(createExchange()), wire.slice(0, length))
-        // Some formats send more after their terminal event; Gemini has only the finish reason in its last chunk.
-        const lengths = wire.map((_, length) => length)
-        const proper = lengths.filter((length) => read(length).every(({ type }) => type !== 'response-end'))
-        expect(proper).toEqual(lengths.slice(0, proper.length))
-        expect(proper.length).toBeGreaterThan(0)
-        const events = read(at % proper.length)
-        expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_truncated' } })
-        expect(events.filter(({ type }) => type === 'error' || type === 'response-end')).toHaveLength(1)
-      }),
-      runs,
-    )
-  })
-
-  test('decodes the same events from any split of a stream’s bytes', () => {
-    fc.assert(
-      fc.property(responses, pieces, fc.array(fc.nat(), { maxLength: 6 }), (response, count, positions) => {
-        const wire = streamOf(codec, response, count)
-        const bytes = new TextEncoder().encode(encodeAllSse(wire))
-        const read = (cuts: number | number[]): unknown => {
-          const decoder = createSseDecoder(1e6)
-          const decode = codec.decodeStream(createExchange())
-          const events = [...cut(bytes, cuts)].flatMap((chunk) => decoder.push(chunk)).concat(decoder.end())
-          return run(decode, events)
-        }
-        const whole = read(bytes.length)
-        expect(read(1)).toEqual(whole)
-        expect(read(positions.map((position) => position % bytes.length).sort((one, other) => one - other))).toEqual(
-          whole,
-        )
-      }),
-      { ...runs, numRuns: 60 },
-    )
-  })
-
   test('preserves the kind of an error', () => {
     for (const kind of [
       'invalid_request',
@@ -166,6 +107,90 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     }
   })
 })
+
+describe.each(roundTripCodecs.map((codec) => ({ format: codec.format, codec })))(
+  'laws of responses in $format',
+  ({ codec }) => {
+    test('preserves a response', () => {
+      fc.assert(
+        fc.property(responses, (response) => {
+          const wire = codec.encodeResponse(response, createExchange())
+          expect(gistOf(codec.decodeResponse(structuredClone(wire), createExchange()))).toEqual(gistOf(response))
+        }),
+        runs,
+      )
+    })
+
+    test('folds a stream into the response', () => {
+      fc.assert(
+        fc.property(responses, pieces, (response, count) => {
+          expect(gistOf(fold(eventsOf(response, count)))).toEqual(gistOf(response))
+          const events = run(codec.decodeStream(createExchange()), streamOf(codec, response, count))
+          expect(gistOf(fold(events))).toEqual(gistOf(response))
+        }),
+        runs,
+      )
+    })
+
+    test('reports every proper prefix of a stream as one truncation and nothing else', () => {
+      fc.assert(
+        fc.property(responses, pieces, fc.nat(), (response, count, at) => {
+          const wire = streamOf(codec, response, count)
+          const read = (length: number) => run(codec.decodeStream(createExchange()), wire.slice(0, length))
+          // Some formats send more after their terminal event; Gemini has only the finish reason in its last chunk.
+          const lengths = wire.map((_, length) => length)
+          const proper = lengths.filter((length) => read(length).every(({ type }) => type !== 'response-end'))
+          expect(proper).toEqual(lengths.slice(0, proper.length))
+          expect(proper.length).toBeGreaterThan(0)
+          const events = read(at % proper.length)
+          expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_truncated' } })
+          expect(events.filter(({ type }) => type === 'error' || type === 'response-end')).toHaveLength(1)
+        }),
+        runs,
+      )
+    })
+
+    test('decodes the same events from any split of a stream’s bytes', () => {
+      fc.assert(
+        fc.property(responses, pieces, fc.array(fc.nat(), { maxLength: 6 }), (response, count, positions) => {
+          const wire = streamOf(codec, response, count)
+          const bytes = new TextEncoder().encode(encodeAllSse(wire))
+          const read = (cuts: number | number[]): unknown => {
+            const decoder = createSseDecoder(1e6)
+            const decode = codec.decodeStream(createExchange())
+            const events = [...cut(bytes, cuts)].flatMap((chunk) => decoder.push(chunk)).concat(decoder.end())
+            return run(decode, events)
+          }
+          const whole = read(bytes.length)
+          expect(read(1)).toEqual(whole)
+          expect(read(positions.map((position) => position % bytes.length).sort((one, other) => one - other))).toEqual(
+            whole,
+          )
+        }),
+        { ...runs, numRuns: 60 },
+      )
+    })
+  },
+)
+
+describe.each(roundTripCodecs.filter(({ format }) => !codecs.some((codec) => codec.format === format)))(
+  'laws of requests in $format, which only clients speak',
+  (codec) => {
+    test('are accepted, and decoded without a loss', () => {
+      fc.assert(
+        fc.property(requests, (request) => {
+          const wire = codec.encodeRequest(request, createContext())
+          expect(codec.validateRequest(structuredClone(wire))).toEqual(wire)
+          const context = createContext()
+          const decoded = codec.decodeRequest(structuredClone(wire), context)
+          expect(codec.encodeRequest(decoded, createContext())).toEqual(wire)
+          expect([context.report.losses, decoded.extra]).toEqual([[], undefined])
+        }),
+        runs,
+      )
+    })
+  },
+)
 
 describe('splice of the model name', () => {
   const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/)

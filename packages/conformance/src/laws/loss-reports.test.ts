@@ -1,5 +1,5 @@
 import type { Format, Loss, UpstreamFormat } from '@modelgate/core'
-import { codecOf, codecs, lossHeader, upstreamCodecs } from '@modelgate/core/test-support'
+import { clientCodecs, codecOf, lossHeader, upstreamCodecs } from '@modelgate/core/test-support'
 import { describe, expect, it } from 'vitest'
 import { isObject, type Json, type JsonObject, objectOf, parseJson } from '../base/json.ts'
 import { laneFor, type Outcome, type StreamEvent, sendAnswer, sendRequest, sendStream } from '../fuzz/injection.ts'
@@ -13,6 +13,7 @@ const least: { readonly [F in Format]: JsonObject } = {
   messages: { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] },
   gemini: { model: 'm', contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   responses: { model: 'm', input: [{ role: 'user', content: 'hi' }] },
+  ollama: { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: false },
 }
 const request = (from: Format, to: UpstreamFormat, more: JsonObject, model?: string): Outcome =>
   sendRequest(codecOf(from), codecOf(to), { ...least[from], ...more }, model)
@@ -197,7 +198,7 @@ describe('documented defaults', () => {
     responses: { ...least.responses, tools: [{ type: 'function', name: 'f', parameters: testedSchema, strict: true }] },
     gemini: { ...least.gemini, tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: testedSchema }] }] },
   }
-  const entries = codecs.flatMap((client) =>
+  const entries = clientCodecs.flatMap((client) =>
     Object.entries(client.defaults).flatMap(([pointer, value]) =>
       upstreamCodecs
         .filter(({ format }) => format !== client.format)

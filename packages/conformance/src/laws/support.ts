@@ -1,5 +1,5 @@
 import {
-  type Codec,
+  type ClientCodec,
   type CodecContext,
   createReport,
   type ExchangeContext,
@@ -366,5 +366,8 @@ export function run<In, Out>(machine: { push(input: In): Out[]; end(): Out[] }, 
 }
 
 /** Returns the stream of a response in a codec's wire format. */
-export const streamOf = (codec: Codec, response: ModelResponse, pieces: number): SseEvent[] =>
-  run(codec.encodeStream(createExchange()), eventsOf(response, pieces))
+export const streamOf = (
+  codec: Pick<ClientCodec, 'encodeStream'>,
+  response: ModelResponse,
+  pieces: number,
+): SseEvent[] => run(codec.encodeStream(createExchange()), eventsOf(response, pieces))

@@ -1,4 +1,4 @@
-import { createGateway, type FinishEvent, type Format, type Upstream } from '@modelgate/core'
+import { createGateway, type FinishEvent, type SharedFormat, type Upstream } from '@modelgate/core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../base/json.ts'
 import { bodyWith, deriveList, listFile, type PublishedField, readList } from './published-values.ts'
@@ -16,7 +16,7 @@ test.skipIf(!haveSpecifications)(
 const formats = ['chat', 'messages', 'gemini', 'responses'] as const
 
 const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
-const answers: Readonly<Record<Format, JsonObject>> = {
+const answers: Readonly<Record<SharedFormat, JsonObject>> = {
   chat: {
     id: 'c',
     object: 'chat.completion',
@@ -41,14 +41,14 @@ const answers: Readonly<Record<Format, JsonObject>> = {
     usage,
   },
 }
-const paths: Readonly<Record<Format, string>> = {
+const paths: Readonly<Record<SharedFormat, string>> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
   gemini: '/v1beta/models/m:generateContent',
   responses: '/v1/responses',
 }
 
-const upstreamOf = (format: Format): Upstream => ({
+const upstreamOf = (format: SharedFormat): Upstream => ({
   baseURL: `http://${format}.test`,
   formats: { [format]: '/' },
   headers: {},
@@ -61,7 +61,7 @@ let sent: string[] = []
 let finished: FinishEvent[] = []
 
 /** Creates a gateway with one model that upstreams of these formats serve, in this order. */
-function gatewayFor(...served: readonly Format[]) {
+function gatewayFor(...served: readonly SharedFormat[]) {
   return createGateway({
     auth: () => ({ id: 'caller' }),
     upstreams: Object.fromEntries(served.map((format) => [format, upstreamOf(format)])),
@@ -80,7 +80,7 @@ function gatewayFor(...served: readonly Format[]) {
     plugins: [{ name: 'watch', onFinish: (event) => void finished.push(event) }],
     fetch: (async (url: string | URL, init: RequestInit) => {
       sent.push(Buffer.from(init.body as string | Uint8Array<ArrayBuffer>).toString())
-      const format = new URL(url).hostname.split('.')[0] as Format
+      const format = new URL(url).hostname.split('.')[0] as SharedFormat
       return Response.json(answers[format])
     }) as typeof fetch,
   })
@@ -88,7 +88,7 @@ function gatewayFor(...served: readonly Format[]) {
 
 type Served = ReturnType<typeof gatewayFor>
 
-const send = (gateway: Served, format: Format, body: string): Promise<Response> =>
+const send = (gateway: Served, format: SharedFormat, body: string): Promise<Response> =>
   gateway.fetch(`http://gateway.test${paths[format]}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer t', 'anthropic-version': '2023-06-01' },
@@ -101,7 +101,7 @@ const isEnum = ({ values }: PublishedField): boolean =>
   values.length > 0 && values.every((value) => typeof value === 'string' && value !== 'x')
 
 /** Yields all documented values, and for each enum one undocumented value. */
-function* requests(format: Format): Generator<{ readonly at: string; readonly body: string }> {
+function* requests(format: SharedFormat): Generator<{ readonly at: string; readonly body: string }> {
   for (const field of readList()) {
     if (field.format !== format) continue
     const values: readonly Json[] = isEnum(field) ? [...field.values, invented] : field.values

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Format } from '@modelgate/core'
+import type { SharedFormat } from '@modelgate/core'
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { requestDocuments, walkOf } from './request-documents.ts'
 import { distinct, type Probe, probesOf } from './walk.ts'
@@ -17,7 +17,7 @@ import { distinct, type Probe, probesOf } from './walk.ts'
 export const listFile = fileURLToPath(new URL('published-values.tsv', import.meta.url))
 
 export interface PublishedField {
-  readonly format: Format
+  readonly format: SharedFormat
   readonly path: string
   readonly values: readonly Json[]
 }
@@ -61,12 +61,12 @@ export const readList = (): readonly PublishedField[] =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
-      const [format, path, values] = line.split('\t') as [Format, string, string]
+      const [format, path, values] = line.split('\t') as [SharedFormat, string, string]
       return { format, path, values: JSON.parse(values) as Json[] }
     })
 
 /** The smallest body of each format. */
-const smallest: Readonly<Record<Format, JsonObject>> = {
+const smallest: Readonly<Record<SharedFormat, JsonObject>> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
   messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },

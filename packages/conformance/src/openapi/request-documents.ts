@@ -1,4 +1,4 @@
-import type { Format } from '@modelgate/core'
+import type { SharedFormat } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import { type Json, listOf, objectOf } from '../base/json.ts'
 import { readSchemas } from './schema.ts'
@@ -212,7 +212,7 @@ const responses: RequestDocument = {
 }
 
 /** Requests of each format's clients, according to its publisher. */
-export const requestDocuments: { readonly [F in Format]: readonly RequestDocument[] } = {
+export const requestDocuments: { readonly [F in SharedFormat]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaCreateMessageParams' }],
   gemini: [gemini],

@@ -1,4 +1,4 @@
-import type { Format } from '@modelgate/core'
+import type { SharedFormat } from '@modelgate/core'
 import { codecs, type JsonObject } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Meaning } from './field-arrival.ts'
@@ -9,9 +9,9 @@ import { haveSpecifications, whyNoSpecifications } from './schema.ts'
 import { type Exemption, type Outcome, travel } from './verdict.ts'
 import { distinct, type Probe, probesOf } from './walk.ts'
 
-const everyProbe = new Map<Format, readonly Probe[]>()
+const everyProbe = new Map<SharedFormat, readonly Probe[]>()
 
-function probesFor(format: Format): readonly Probe[] {
+function probesFor(format: SharedFormat): readonly Probe[] {
   const known = everyProbe.get(format)
   if (known !== undefined) return known
   const list = distinct(requestDocuments[format].flatMap((document) => probesOf(walkOf(document))))
@@ -19,11 +19,11 @@ function probesFor(format: Format): readonly Probe[] {
   return list
 }
 
-const fieldsOf = (format: Format): number => new Set(probesFor(format).map(({ path }) => path)).size
+const fieldsOf = (format: SharedFormat): number => new Set(probesFor(format).map(({ path }) => path)).size
 
 const needed = new Set<Meaning | Exemption>()
 const outcomes = new Map<string, Outcome>()
-const tripOf = (from: Format, to: Format, model: string): string => `${from} → ${to} (${model})`
+const tripOf = (from: SharedFormat, to: SharedFormat, model: string): string => `${from} → ${to} (${model})`
 
 function outcomeOf([client, upstream]: (typeof pairs)[number], index: number): Outcome {
   const model = models[index]?.[upstream.format] ?? ''

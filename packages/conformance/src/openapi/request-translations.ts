@@ -1,9 +1,9 @@
-import type { Format } from '@modelgate/core'
+import type { SharedFormat } from '@modelgate/core'
 import { type Codec, codecs, createReport, type JsonObject } from '@modelgate/core/test-support'
 import type { Carried } from './field-arrival.ts'
 
 /** Models that accept everything in their format, and others with fewer features, for which losses are reported. */
-export const models: readonly { readonly [F in Format]: string }[] = [
+export const models: readonly { readonly [F in SharedFormat]: string }[] = [
   { chat: 'gpt-next', messages: 'claude-next', gemini: 'house-model', responses: 'gpt-next' },
   { chat: 'gpt-4', messages: 'claude-2', gemini: 'gemini-2.0-flash', responses: 'gpt-4' },
   { chat: 'gpt-4', messages: 'claude-opus-5-5', gemini: 'gemini-3-pro', responses: 'gpt-4' },

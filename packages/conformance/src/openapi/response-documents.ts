@@ -1,4 +1,4 @@
-import type { Format } from '@modelgate/core'
+import type { SharedFormat } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import { listOf, objectOf } from '../base/json.ts'
 import type { RequestDocument } from './request-documents.ts'
@@ -199,7 +199,7 @@ const responses: RequestDocument = {
 }
 
 /** Responses of each format's servers, according to its publisher. */
-export const answerDocuments: { readonly [F in Format]: readonly RequestDocument[] } = {
+export const answerDocuments: { readonly [F in SharedFormat]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaMessage' }],
   gemini: [gemini],
@@ -207,7 +207,7 @@ export const answerDocuments: { readonly [F in Format]: readonly RequestDocument
 }
 
 /** Fields that are also checked in streams, which have other places and times for them than unstreamed responses. */
-export const streamFields: { readonly [F in Format]: RegExp } = {
+export const streamFields: { readonly [F in SharedFormat]: RegExp } = {
   chat: /^\/(usage|service_tier|choices\/\*\/(finish_reason|logprobs|message\/annotations))/,
   messages: /^\/(usage|stop_|content\/\*\[type=text\]\/citations)/,
   gemini:

@@ -9,8 +9,8 @@ const blocked = ['content_filter', 'refusal', 'SAFETY']
 const length = ['length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens']
 const done = ['stop', 'end_turn', 'STOP', 'completed', 'status:']
 const calls = ['tool_calls', 'tool_use', 'STOP', 'completed']
-/** A failed response reaches the client as an error. */
-const fault = ['message:']
+/** A failed response reaches the client as an error. Ollama's is a text. */
+const fault = ['message:', 'error:']
 
 const endings = (values: readonly string[], as: readonly string[]): Meaning[] =>
   values.map((value) => ({ at: finish, value, as }))
@@ -28,11 +28,11 @@ export const answerMeanings: readonly Meaning[] = [
   { at: tier, value: 'standard', as: ['default'] },
   { at: /TokensDetails\/\*\/modality$/, value: 'AUDIO', as: ['audio_tokens:'] },
   { at: /TokensDetails\/\*\/modality$/, value: 'IMAGE', as: ['image_tokens:'] },
-  { at: /\/thought$/, value: true, as: ['thinking', 'reasoning_content:', 'reasoning'] },
+  { at: /\/thought$/, value: true, as: ['thinking', 'thinking:', 'reasoning_content:', 'reasoning'] },
 ]
 
 const others = (own: Format): Format[] =>
-  (['chat', 'messages', 'gemini', 'responses'] as const).filter((format) => format !== own)
+  (['chat', 'messages', 'gemini', 'responses', 'ollama'] as const).filter((format) => format !== own)
 const frame = 'names the type of the body, and the client gets its own'
 const derived = 'follows from the numbers next to it, which arrive'
 const silence = 'means the same as an absent field'
@@ -42,12 +42,23 @@ const itemName = 'identifies the item for its own server; results refer to calls
 const itemState =
   'an item of a finished response is finished; the finish reason of the response reports a truncated one'
 const cited = /cit(ed|ation|es)/
+const nameless = 'Ollama’s responses have no ids'
+const dated = 'is written as a date'
 
 /** Kept minimal: a test fails for an entry without effect. */
 export const answerExemptions: readonly Exemption[] = [
   { from: 'chat', at: /^\/object$/, to: others('chat'), why: frame },
   { from: 'chat', at: /^\/choices\/\*\/(index|message\/role)$/, to: others('chat'), why: frame },
   { from: 'chat', at: /^\/created$/, to: ['messages', 'gemini'], why: timeless },
+  { from: 'chat', at: /^\/created$/, to: ['ollama'], why: dated },
+  { from: 'chat', at: /^\/id$/, to: ['ollama'], why: nameless },
+  {
+    from: 'chat',
+    at: /\/annotations\/\*\/(type|url_citation\/\w+)$/,
+    to: ['ollama'],
+    reportedAt: { path: '/choices/0/message/content', detail: cited },
+    why: 'a citation is reported with its text',
+  },
   { from: 'chat', at: /^\/usage\/(total_tokens|.*\/text_tokens)$/, why: derived },
   { from: 'chat', at: /\/bytes\/\*$/, to: ['gemini'], why: spelled },
   {
@@ -58,6 +69,9 @@ export const answerExemptions: readonly Exemption[] = [
     why: 'a citation is dropped with the text that it supports',
   },
   { from: 'messages', at: /^\/(type|role)$/, to: others('messages'), why: frame },
+  { from: 'messages', at: /^\/id$/, to: ['ollama'], why: nameless },
+  { from: 'gemini', at: /^\/responseId$/, to: ['ollama'], why: nameless },
+  { from: 'gemini', at: /\/inlineData\/mimeType$/, to: ['ollama'], why: 'the beginning of an image shows its type' },
   { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON treats it as absent' },
   { from: 'gemini', at: /\/thought$/, value: false, why: silence },
   { from: 'gemini', at: /^\/candidates\/\*\/(index|content\/role)$/, to: others('gemini'), why: frame },
@@ -78,13 +92,17 @@ export const answerExemptions: readonly Exemption[] = [
   },
   {
     from: 'gemini',
-    at: /\/citationSources\/\*\/(license|startIndex|endIndex)$/,
+    at: /\/citationSources\/\*\/(license|startIndex|endIndex|uri)$/,
     to: others('gemini'),
     reportedAt: { path: '/candidates/0/content/parts/0', detail: cited },
     why: 'a citation is dropped with the text that it supports',
   },
   { from: 'responses', at: /^\/object$/, to: others('responses'), why: frame },
   { from: 'responses', at: /^\/created_at$/, to: ['messages', 'gemini'], why: timeless },
+  { from: 'responses', at: /^\/created_at$/, to: ['ollama'], why: dated },
+  { from: 'responses', at: /^\/id$/, to: ['ollama'], why: nameless },
+  { from: 'responses', at: /\[type=image_generation_call\]\/id$/, to: ['ollama'], why: itemName },
+  { from: 'responses', at: /\[type=image_generation_call\]\/status$/, to: ['ollama'], why: itemState },
   { from: 'responses', at: /^\/completed_at$/, to: others('responses'), why: 'is the creation time of the response' },
   { from: 'responses', at: /^\/output_text$/, why: 'added by SDKs: it repeats the texts of the output' },
   {

@@ -1,9 +1,8 @@
-import type { Format } from '@modelgate/core'
-import { codecs, type JsonObject } from '@modelgate/core/test-support'
+import type { SharedFormat } from '@modelgate/core'
+import { type ClientCodec, type Codec, clientCodecs, codecs, type JsonObject } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Meaning } from './field-arrival.ts'
 import { walkOf } from './request-documents.ts'
-import { pairs } from './request-translations.ts'
 import { answerDocuments, streamFields } from './response-documents.ts'
 import { answerExemptions, answerMeanings } from './response-exemptions.ts'
 import { sendAnswer, sendStream } from './response-translations.ts'
@@ -11,9 +10,14 @@ import { haveSpecifications, whyNoSpecifications } from './schema.ts'
 import { type Exemption, type Outcome, travel } from './verdict.ts'
 import { distinct, type Probe, probesOf } from './walk.ts'
 
-const everyProbe = new Map<Format, readonly Probe[]>()
+/** Upstreams and clients. */
+const pairs: readonly (readonly [Codec, ClientCodec])[] = codecs.flatMap((upstream) =>
+  clientCodecs.map((client) => [upstream, client] as const),
+)
 
-function probesFor(format: Format): readonly Probe[] {
+const everyProbe = new Map<SharedFormat, readonly Probe[]>()
+
+function probesFor(format: SharedFormat): readonly Probe[] {
   const known = everyProbe.get(format)
   if (known !== undefined) return known
   const list = distinct(answerDocuments[format].flatMap((document) => probesOf(walkOf(document))))
@@ -21,7 +25,7 @@ function probesFor(format: Format): readonly Probe[] {
   return list
 }
 
-const fieldsOf = (format: Format): number => new Set(probesFor(format).map(({ path }) => path)).size
+const fieldsOf = (format: SharedFormat): number => new Set(probesFor(format).map(({ path }) => path)).size
 
 const ways = ['whole', 'stream'] as const
 type Way = (typeof ways)[number]

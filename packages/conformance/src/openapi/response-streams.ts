@@ -1,4 +1,4 @@
-import type { Format } from '@modelgate/core'
+import type { SharedFormat } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import { isObject, type Json, listOf, objectOf } from '../base/json.ts'
 
@@ -88,4 +88,9 @@ function sendPart(part: JsonObject, place: JsonObject, send: (type: string, fiel
 }
 
 /** Converts an upstream's unstreamed response to a stream. */
-export const streamed: { readonly [F in Format]: (body: JsonObject) => string } = { chat, messages, gemini, responses }
+export const streamed: { readonly [F in SharedFormat]: (body: JsonObject) => string } = {
+  chat,
+  messages,
+  gemini,
+  responses,
+}

@@ -1,5 +1,12 @@
 import { type Format, GatewayError, openai } from '@modelgate/core'
-import { type Codec, type JsonObject, type Lane, redactorOf, translateLane } from '@modelgate/core/test-support'
+import {
+  type ClientCodec,
+  type Codec,
+  type JsonObject,
+  type Lane,
+  redactorOf,
+  translateLane,
+} from '@modelgate/core/test-support'
 import { isObject, type Json, objectOf } from '../base/json.ts'
 import type { Carried } from './field-arrival.ts'
 import { streamed } from './response-streams.ts'
@@ -30,12 +37,21 @@ const asking: { readonly [F in Format]: JsonObject } = {
     include: ['message.output_text.logprobs', 'reasoning.encrypted_content'],
     reasoning: { effort: 'high', summary: 'detailed' },
   },
+  ollama: {
+    model: 'probed',
+    messages: [{ role: 'user', content: 'hello' }],
+    think: 'high',
+    logprobs: true,
+    top_logprobs: 3,
+    stream: false,
+  },
 }
 const streaming: { readonly [F in Format]: JsonObject } = {
   chat: { stream: true, stream_options: { include_usage: true } },
   messages: { stream: true },
   gemini: { stream: true },
   responses: { stream: true },
+  ollama: { stream: true },
 }
 
 /** Returns a request that asks for all optional parts of a response. */
@@ -47,7 +63,7 @@ export const askingFor = (format: Format, stream: boolean): JsonObject => ({
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
+function laneOf(upstream: Codec, client: ClientCodec, stream: boolean): Lane {
   let ids = 0
   const value = askingFor(client.format, stream)
   const text = JSON.stringify(value)
@@ -72,7 +88,7 @@ const bytesOf = (body: JsonObject): Uint8Array => encoder.encode(JSON.stringify(
 const answerLosses = ({ report }: Lane): Carried['losses'] => report.losses.filter(({ side }) => side === 'answer')
 
 /** Translates an upstream's unstreamed response to the client's format. A failed response becomes an error. */
-export function sendAnswer(upstream: Codec, client: Codec, body: JsonObject): Carried {
+export function sendAnswer(upstream: Codec, client: ClientCodec, body: JsonObject): Carried {
   const lane = laneOf(upstream, client, false)
   try {
     const sent = objectOf(JSON.parse(String(lane.readResponse(bytesOf(body)).body)))
@@ -84,7 +100,7 @@ export function sendAnswer(upstream: Codec, client: Codec, body: JsonObject): Ca
 }
 
 /** Translates the same response as a stream; the result is the list of its events. */
-export function sendStream(upstream: Codec, client: Codec, body: JsonObject): Carried {
+export function sendStream(upstream: Codec, client: ClientCodec, body: JsonObject): Carried {
   const lane = laneOf(upstream, client, true)
   const stream = lane.openStream()
   stream.push(encoder.encode(streamed[upstream.format](body)))

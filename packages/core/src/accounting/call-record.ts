@@ -17,7 +17,7 @@ import type {
   UsageBasis,
 } from '../config/plugin.ts'
 import type { OutputBound, TextFields } from '../formats/codec.ts'
-import { wireCodecs } from '../formats/codec-registry.ts'
+import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import type { CallCapture } from './call-capture.ts'
 import { estimateBody } from './estimate-body.ts'
@@ -196,6 +196,12 @@ function checkedCost(cost: Cost | undefined | null): Cost | undefined {
   return cost
 }
 
+/** Returns whether a response with this finish reason is not complete yet. */
+function isPending(format: Format, finish: string): boolean {
+  const codec = wireCodecs[format]
+  return isSharedCodec(codec) && codec.pendingFinishes?.includes(finish) === true
+}
+
 /** Returns the usage of a call and its source. Returns undefined if no model has run, or the operation has no tokens. */
 function finalUsage(
   record: CallRecord,
@@ -206,7 +212,7 @@ function finalUsage(
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
   // Not estimated: tokens that the upstream generates later, and sessions that reported no usage.
-  if (finish !== undefined && wireCodecs[record.format].pendingFinishes?.includes(finish)) return undefined
+  if (finish !== undefined && isPending(record.format, finish)) return undefined
   if (record.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && record.estimateOutput === undefined) return undefined
   // Without a response, an upstream that received the request has probably processed its input.

@@ -1,8 +1,8 @@
 /** A chat format that clients and upstreams speak: chat completions, messages, generateContent (`gemini`) or responses. */
 export type SharedFormat = 'chat' | 'messages' | 'gemini' | 'responses'
 
-/** A chat format of clients. */
-export type Format = SharedFormat
+/** A chat format of clients: a shared one, or one that only clients speak. */
+export type Format = SharedFormat | 'ollama'
 
 /** A chat format of upstreams: a shared one, or one that only upstreams speak. */
 export type UpstreamFormat = SharedFormat | 'converse'
@@ -49,6 +49,8 @@ export type Operation =
   | 'cancel-response'
   | ObjectOperation
   | 'realtime'
+  /** An endpoint with the same response for every request. */
+  | 'static-response'
   /** An endpoint of a plugin. */
   | 'plugin'
   | OperationName

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import type { Format } from '../base/names.ts'
+import type { SharedFormat } from '../base/names.ts'
 import { type RequestFeature, type ResponseFeature, verdictWord } from './capabilities.ts'
 import { canAsk, canTell, observeAnswer, observeRequest } from './capability-verdict.test-support.ts'
 import { codecs } from './codecs.ts'
+import { roundTripCodecs } from './round-trip.test-support.ts'
 
 /**
  * Features that change without a report, because the format expresses them differently: under another name, or as a number
  * that is part of the total. All other changes must be reported.
  */
-const sameInOtherWords: { readonly [F in Format]: { requests: RequestFeature[]; answers: ResponseFeature[] } } = {
+const sameInOtherWords: { readonly [F in SharedFormat]: { requests: RequestFeature[]; answers: ResponseFeature[] } } = {
   chat: {
     requests: [],
     answers: [
@@ -106,3 +107,64 @@ describe.each(codecs.map((codec) => [codec.format, codec] as const))('the capabi
     }).toEqual({ ...sameInOtherWords[format], streams: sameInOtherWords[format].answers })
   })
 })
+
+/** Features that the samples cannot show of a client format that no upstream speaks. They are tested with its codec. */
+const testedWithCodec: readonly RequestFeature[] = [
+  // Fields and blocks of the format itself.
+  'tools.native',
+  'native',
+  'unknown',
+  // Images are a list of their own, without a place in the text.
+  'media.imageData',
+  'media.audioData',
+  'turns.resultImage',
+  // Only the text is compared, and this is all that clients send.
+  'turns.foreignReasoning',
+]
+const clientOnly = roundTripCodecs.filter(({ format }) => codecs.every((codec) => codec.format !== format))
+
+/** As `sameInOtherWords`, for these formats. */
+const inOtherWords: { readonly [format: string]: readonly ResponseFeature[] } = {
+  ollama: [
+    'customCall',
+    'finish.context-length',
+    'finish.refusal',
+    'usage.cacheRead',
+    'usage.cacheWrite',
+    'usage.cacheWrite1h',
+    'usage.reasoning',
+    'usage.audio',
+    'usage.image',
+    'usage.tool',
+    'id',
+  ],
+}
+
+describe.each(clientOnly.map((codec) => [codec.format, codec] as const))(
+  'the capabilities of clients of %s',
+  (format, codec) => {
+    const requests = Object.keys(codec.capabilities.requests) as RequestFeature[]
+    const answers = Object.keys(codec.capabilities.responses) as ResponseFeature[]
+
+    it.each(requests.filter((feature) => !testedWithCodec.includes(feature)))(
+      'match the table for %s in a request',
+      (feature) => {
+        expect(canAsk(codec, feature)).toBe(codec.capabilities.requests[feature].client)
+      },
+    )
+
+    it.each(
+      answers.flatMap((feature) => [[feature, 'a response', false] as const, [feature, 'a stream', true] as const]),
+    )('match the table for %s in %s', (feature, _where, stream) => {
+      const { word, losses } = observeAnswer(codec, feature, stream)
+      expect({ client: word, losses }).toEqual({
+        client: verdictWord(codec.capabilities.responses[feature].client),
+        losses,
+      })
+    })
+
+    it.each([false, true])('include no unexpected change without a report (stream: %s)', (stream) => {
+      expect(answers.filter((feature) => observeAnswer(codec, feature, stream).silent)).toEqual(inOtherWords[format])
+    })
+  },
+)

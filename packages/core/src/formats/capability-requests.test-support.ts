@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json/json.ts'
-import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 import type { RequestFeature } from './capabilities.ts'
 import type {
   MediaPart,
@@ -24,7 +24,7 @@ export interface RequestSample {
 /** Possible owners of a native value or seal: the upstream's format or another one. */
 export interface Owners {
   readonly upstream: UpstreamFormat
-  readonly other: Format
+  readonly other: UpstreamFormat
 }
 
 const user = (...parts: Part[]): Turn => ({ role: 'user', parts })

@@ -1,5 +1,5 @@
 import type { Json } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 import type { ResponseFeature } from './capabilities.ts'
 import { call, image, shell, text } from './capability-requests.test-support.ts'
 import type { Choice, Citation, Finish, ModelRequest, ModelResponse, Part, Usage } from './ir.ts'
@@ -60,7 +60,7 @@ const probabilities: Json = {
   refusal: null,
 }
 
-export const answerSamples: { readonly [F in ResponseFeature]: (owners: { other: Format }) => AnswerSample } = {
+export const answerSamples: { readonly [F in ResponseFeature]: (owners: { other: UpstreamFormat }) => AnswerSample } = {
   text: () => parts([text('Hello.')]),
   choices: () => ({
     response: response({

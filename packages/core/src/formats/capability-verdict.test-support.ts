@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
+import type { Format, SharedFormat } from '../base/names.ts'
 import type { RequestFeature, ResponseFeature } from './capabilities.ts'
 import { clientBodies, upstreamBodies } from './capability-bodies.test-support.ts'
 import { requestSamples } from './capability-requests.test-support.ts'
@@ -8,6 +8,7 @@ import { answerSamples } from './capability-responses.test-support.ts'
 import type { Codec, ExchangeContext, TargetTraits } from './codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from './ir.ts'
 import { createReport } from './loss-report.ts'
+import type { RoundTripCodec } from './round-trip.test-support.ts'
 import { foldEvents } from './shared/fold.test-support.ts'
 import type { Quirks } from './target-traits.ts'
 
@@ -23,6 +24,7 @@ export interface Observed {
 
 /** For each format, a model that accepts every feature of the format. */
 const models: Readonly<Record<Format, string>> = {
+  ollama: 'm',
   chat: 'gpt-next',
   messages: 'claude-next',
   gemini: 'house-model',
@@ -75,7 +77,7 @@ function judge(losses: readonly Loss[], equal: boolean): Observed {
   return { ...seen, word: gone && !equal ? 'reported' : 'changed' }
 }
 
-const foreignTo = (format: Format): Format => (format === 'gemini' ? 'messages' : 'gemini')
+const foreignTo = (format: Format): SharedFormat => (format === 'gemini' ? 'messages' : 'gemini')
 
 /** Observes how the codec encodes a requested feature for an upstream of its format. */
 export function observeRequest(codec: Codec, feature: RequestFeature, quirk?: keyof Quirks): Observed {
@@ -98,10 +100,11 @@ export function observeRequest(codec: Codec, feature: RequestFeature, quirk?: ke
 const asSent = (body: JsonObject): JsonObject => JSON.parse(JSON.stringify(body)) as JsonObject
 
 /** Returns whether a client of the codec's format can request a feature, by its own body or by one that the codec encodes. */
-export function canAsk(codec: Codec, feature: RequestFeature): boolean {
+export function canAsk(codec: RoundTripCodec, feature: RequestFeature): boolean {
   const { format } = codec
   const body = clientBodies[format]?.[feature]
-  const owner = body === undefined ? format : 'gemini'
+  // A format that no upstream speaks issues no seals.
+  const owner = body === undefined && format !== 'ollama' ? format : 'gemini'
   const sample = requestSamples[feature]({ upstream: owner, other: owner })
   const request = { ...least, ...sample.request }
   const wire =
@@ -113,7 +116,12 @@ export function canAsk(codec: Codec, feature: RequestFeature): boolean {
 }
 
 /** Observes how the codec encodes a response feature for a client of its format. */
-export function observeAnswer(codec: Codec, feature: ResponseFeature, stream: boolean, owner?: Format): Observed {
+export function observeAnswer(
+  codec: RoundTripCodec,
+  feature: ResponseFeature,
+  stream: boolean,
+  owner?: SharedFormat,
+): Observed {
   const { format } = codec
   const sample = answerSamples[feature]({ other: owner ?? foreignTo(format) })
   const output = { ...sample.request?.output, ...(stream ? { includeUsage: true } : {}) }
@@ -131,7 +139,7 @@ export function observeAnswer(codec: Codec, feature: ResponseFeature, stream: bo
   return judge(context.report.losses, essential(sample.pick(sample.response)) === essential(sample.pick(back)))
 }
 
-function throughStream(codec: Codec, answer: ModelResponse, context: Context, reader: Context): ModelResponse {
+function throughStream(codec: RoundTripCodec, answer: ModelResponse, context: Context, reader: Context): ModelResponse {
   const encoder = codec.encodeStream(context)
   const decoder = codec.decodeStream(reader)
   const wire = [...unfold(answer).flatMap((event) => encoder.push(event)), ...encoder.end()]

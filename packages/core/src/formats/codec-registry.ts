@@ -1,10 +1,19 @@
 import { lazy } from '../base/async.ts'
 import type { AnyFormat, Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import { chatWire } from './chat/wire.ts'
-import type { ClientCodec, ClientWireCodec, Codec, UpstreamCodec, UpstreamWireCodec, WireCodec } from './codec.ts'
+import type {
+  ClientCodec,
+  ClientWireCodec,
+  Codec,
+  CodecDialect,
+  UpstreamCodec,
+  UpstreamWireCodec,
+  WireCodec,
+} from './codec.ts'
 import { converseWire } from './converse/wire.ts'
 import { geminiWire } from './gemini/wire.ts'
 import { messagesWire } from './messages/wire.ts'
+import { ollamaGenerateWire, ollamaWire } from './ollama/wire.ts'
 import { responsesWire } from './responses/wire.ts'
 
 type AnyCodec = ClientCodec | UpstreamCodec
@@ -17,6 +26,7 @@ export const codecLoaders: { readonly [F in AnyFormat]: () => WholeCodec<F> | Pr
   gemini: lazy(() => import('./gemini/codec.ts').then(({ geminiCodec }) => geminiCodec)),
   responses: lazy(() => import('./responses/codec.ts').then(({ responsesCodec }) => responsesCodec)),
   converse: lazy(() => import('./converse/codec.ts').then(({ converseCodec }) => converseCodec)),
+  ollama: lazy(() => import('./ollama/codec.ts').then(({ ollamaCodec }) => ollamaCodec)),
 }
 
 export function loadCodec(format: SharedFormat): Codec | Promise<Codec>
@@ -26,11 +36,15 @@ export function loadCodec(format: AnyFormat): AnyCodec | Promise<AnyCodec> {
   return codecLoaders[format]()
 }
 
+const dialectLoaders: { readonly [D in CodecDialect]: () => ClientCodec | Promise<ClientCodec> } = {
+  'ollama-generate': lazy(() => import('./ollama/codec.ts').then(({ ollamaGenerateCodec }) => ollamaGenerateCodec)),
+}
+
 const isWhole = (codec: ClientWireCodec): codec is ClientCodec => 'decodeRequest' in codec
 
-/** Returns the full codec of a call. Operations with their own codec (completions) already have a full one. */
+/** Returns the full codec of a call. Operations with their own codec (completions) already have a full one, dialects load theirs. */
 export const loadFullCodec = (codec: ClientWireCodec): ClientCodec | Promise<ClientCodec> =>
-  isWhole(codec) ? codec : loadCodec(codec.format)
+  isWhole(codec) ? codec : codec.dialect === undefined ? loadCodec(codec.format) : dialectLoaders[codec.dialect]()
 
 /** Returns whether an upstream can speak a codec's format: bodies may then pass unchanged. */
 export const isSharedCodec = (codec: ClientWireCodec): codec is WireCodec => 'tapStream' in codec
@@ -44,7 +58,10 @@ const sharedCodecs: Readonly<Record<SharedFormat, WireCodec>> = {
 }
 
 /** The same for all formats that clients speak. */
-const clientCodecs: Readonly<Record<Format, ClientWireCodec>> = sharedCodecs
+const clientCodecs: Readonly<Record<Format, ClientWireCodec>> = { ...sharedCodecs, ollama: ollamaWire }
+
+/** The same for dialects of formats. */
+export const codecDialects: Readonly<Record<CodecDialect, ClientWireCodec>> = { 'ollama-generate': ollamaGenerateWire }
 
 /** The same for all formats that upstreams speak. */
 const upstreamCodecs: Readonly<Record<UpstreamFormat, UpstreamWireCodec>> = { ...sharedCodecs, converse: converseWire }

@@ -90,6 +90,8 @@ export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
   readonly target?: TargetTraits
   readonly client?: ClientQuirks | undefined
+  /** Milliseconds since the request was written for the upstream. Default: 0. */
+  elapsedMs?(): number
   /** Characters that an event of the client's stream may have. Default: any number. */
   readonly maxEventChars?: number
 }
@@ -250,6 +252,13 @@ export interface ClientWireCodec {
   /** Top-level fields that, if true, let the upstream continue after its response: usage is known only later. */
   readonly backgroundFields?: readonly string[]
   readonly outputBound: OutputBound
+  /**
+   * Returns the response to a request that concerns a model, but asks it nothing: no upstream is called. Undefined for other requests.
+   * Absent: the format has no such requests. `now`: seconds since 1970.
+   */
+  responseWithoutModel?(body: JsonObject, now: number): JsonObject | undefined
+  /** The dialect of the format, if it has other bodies than the format's own (see `codecDialects`). */
+  readonly dialect?: CodecDialect
   /** Encodes the caller's remaining limits as headers. `now`: milliseconds since 1970. */
   encodeAllowance(allowance: Allowance, now: number): Record<string, string>
 }
@@ -287,6 +296,9 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   /** Returns JSON Pointers to the members of a usage object that the client is not shown. Default: by `usageFields`. */
   unshownUsage?(usage: JsonObject, isShown: IsShown): readonly string[]
 }
+
+/** A dialect of a format: the same errors, settings and meaning, with another form of requests and responses. */
+export type CodecDialect = 'ollama-generate'
 
 /** The client half of a codec; formats that no upstream speaks have only this half. Pure and synchronous, as `UpstreamCodec`. */
 export interface ClientCodec extends ClientWireCodec {

@@ -4,15 +4,21 @@ import type { ClientCodec, Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'
 import { geminiCodec } from './gemini/codec.ts'
 import { messagesCodec } from './messages/index.ts'
+import { ollamaCodec } from './ollama/codec.ts'
 import { responsesCodec } from './responses/codec.ts'
 
 /** The full codecs of all shared formats, for tests and benchmarks. Calls load single codecs with `loadCodec` instead. */
 export const codecs: readonly Codec[] = [chatCodec, messagesCodec, geminiCodec, responsesCodec]
 
+/** The full codecs of all formats that clients speak. */
+export const clientCodecs: readonly ClientCodec[] = [...codecs, ollamaCodec]
+
 /** The full codecs of all formats that upstreams speak. */
 export const upstreamCodecs: readonly UpstreamCodec[] = [...codecs, converseCodec]
 
-const byFormat = new Map<string, ClientCodec | UpstreamCodec>(upstreamCodecs.map((codec) => [codec.format, codec]))
+const byFormat = new Map<string, ClientCodec | UpstreamCodec>(
+  [...clientCodecs, ...upstreamCodecs].map((codec) => [codec.format, codec]),
+)
 
 /** Returns the full codec of a format. Throws for an unknown format. */
 export function codecOf(format: SharedFormat): Codec

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
+import type { Format, SharedFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Codec } from './codec.ts'
 import { codecs } from './codecs.ts'
 import type { ModelRequest } from './ir.ts'
+import { ollamaRoundTrip, type RoundTripCodec } from './ollama/round-trip.test-support.ts'
 import { exchangeOf, readAnswer } from './shared/exchange.test-support.ts'
 
 /**
@@ -12,7 +13,7 @@ import { exchangeOf, readAnswer } from './shared/exchange.test-support.ts'
  * byte for byte in their original places. Other vendors must receive none, and the loss is reported.
  */
 
-const models: Readonly<Record<Format, string>> = {
+const models: Readonly<Record<SharedFormat, string>> = {
   chat: 'm',
   messages: 'claude-sonnet-4-5',
   gemini: 'gemini-3-pro-preview',
@@ -20,7 +21,7 @@ const models: Readonly<Record<Format, string>> = {
 }
 
 /** Responses of each upstream in its own format: two turns with calls and a final turn. */
-const answers: Readonly<Record<Format, JsonObject[]>> = {
+const answers: Readonly<Record<SharedFormat, JsonObject[]>> = {
   messages: [
     [
       { type: 'thinking', thinking: 'first', signature: 'SIG+1==' },
@@ -259,12 +260,33 @@ const clients: Readonly<Record<Format, Client>> = {
       }),
     results: (ids) => ids.map((id) => ({ type: 'function_call_output', call_id: id, output: 'r' })),
   },
+  ollama: {
+    ask: (history) => ({
+      model: 'm',
+      think: 'high',
+      tools: ['f', 'g'].map((name) => ({ type: 'function', function: { name, parameters: schema } })),
+      messages: [{ role: 'user', content: 'q' }, ...history],
+    }),
+    keep: ({ message }) => [isObject(message) ? message : {}],
+    // Its clients add up texts, and collect calls.
+    collect(events) {
+      const whole = { role: 'assistant', content: '', thinking: '', tool_calls: [] as JsonObject[] }
+      for (const { message } of events.map(parse)) {
+        const { content, thinking, tool_calls: calls } = isObject(message) ? message : {}
+        whole.content += typeof content === 'string' ? content : ''
+        whole.thinking += typeof thinking === 'string' ? thinking : ''
+        whole.tool_calls.push(...objects(calls))
+      }
+      return [whole]
+    },
+    results: (ids) => ids.map((id) => ({ role: 'tool', tool_name: names[id] ?? '', content: 'r' })),
+  },
 }
 
 const bare: ModelRequest = { model: 'm', turns: [], stream: false }
 
 /** Runs the loop between a client and an upstream; returns the client's last request. */
-function history(client: Codec, upstream: Codec, stream: boolean): JsonObject {
+function history(client: RoundTripCodec, upstream: Codec, stream: boolean): JsonObject {
   const { ask, keep, collect, results: respond } = clients[client.format]
   const turns: JsonObject[] = []
   for (const [turn, body] of answers[upstream.format].entries()) {
@@ -278,6 +300,7 @@ function history(client: Codec, upstream: Codec, stream: boolean): JsonObject {
     messages: { role: 'user', content: 'more' },
     gemini: { role: 'user', parts: [{ text: 'more' }] },
     responses: { role: 'user', content: 'more' },
+    ollama: { role: 'user', content: 'more' },
   }
   return JSON.parse(JSON.stringify(ask([...turns, last[client.format]]))) as JsonObject
 }
@@ -367,6 +390,54 @@ describe.each(ways)(
       for (const seal of given) expect(text).not.toContain(seal.slice(seal.lastIndexOf(' ') + 1))
       expect(text).not.toMatch(/mgs1\.|bWdzMS5/)
       expect(losses.filter(({ detail }) => /withheld|by its issuer only/.test(detail)).length).toBeGreaterThan(0)
+    })
+  },
+)
+
+const ollamaWays = codecs.flatMap((upstream) =>
+  [false, true].map((stream) => [upstream.format, stream ? 'streamed' : 'whole', upstream, stream] as const),
+)
+
+describe.each(ollamaWays)(
+  'seals in a loop of an ollama client with a %s upstream, %s',
+  (format, _way, upstream, stream) => {
+    const body = history(ollamaRoundTrip, upstream, stream)
+
+    test('are not sent to clients, which have no field for them', () => {
+      const sealed = answers[format].flatMap((answer) => sealsIn(answer))
+      expect(sealed.length).toBeGreaterThan(0)
+      for (const seal of sealed) expect(JSON.stringify(body)).not.toContain(seal.slice(seal.lastIndexOf(' ') + 1))
+    })
+
+    test.each(codecs)('are not missed by $format: the conversation continues with all calls and results', (other) => {
+      const { sent, request } = exchangeOf(ollamaRoundTrip, body, other, models[other.format])
+      expect(
+        sealsIn(sent)
+          .filter(isReal)
+          .filter((seal) => !seal.endsWith(' ')),
+      ).toEqual([])
+      const calls = request.turns.flatMap(({ parts }) =>
+        parts.flatMap((part) => (part.type === 'tool-call' ? [part.id] : [])),
+      )
+      const answered = request.turns.flatMap(({ parts }) =>
+        parts.flatMap((part) => (part.type === 'tool-result' ? [part.callId] : [])),
+      )
+      expect(calls).toHaveLength(3)
+      expect(answered).toEqual(calls)
+      expect(JSON.stringify(sent)).not.toMatch(/mgs1\.|bWdzMS5/)
+    })
+
+    test('are reported as lost with each response', () => {
+      for (const answer of answers[format]) {
+        const exchange = exchangeOf(ollamaRoundTrip, clients.ollama.ask([]), upstream, models[format])
+        const parts = readAnswer(upstream, answer, bare)
+        if (stream) exchange.stream(parts)
+        else exchange.answer(parts)
+        const isSealed = sealsIn(answer).length > 0
+        expect(exchange.losses.some(({ detail }) => /no field for a signature|withheld reasoning/.test(detail))).toBe(
+          isSealed,
+        )
+      }
     })
   },
 )

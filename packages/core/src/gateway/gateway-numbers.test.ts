@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../base/bytes.ts'
 import type { JsonObject } from '../base/json/json.ts'
-import type { Format, UpstreamFormat } from '../base/names.ts'
+import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { Loss } from '../formats/ir.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { eventFrame } from '../upstreams/aws/frames.test-support.ts'
@@ -23,7 +23,8 @@ import {
   withNumbers,
 } from './numbers.test-support.ts'
 
-const clients: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
+const shared: readonly SharedFormat[] = ['chat', 'messages', 'gemini', 'responses']
+const clients: readonly Format[] = [...shared, 'ollama']
 const upstreamFormats: readonly UpstreamFormat[] = ['chat', 'messages', 'gemini', 'responses', 'converse']
 const pairs = clients.flatMap((client) =>
   upstreamFormats.filter((upstream) => upstream !== client).map((upstream) => [client, upstream] as const),
@@ -42,6 +43,7 @@ const paths: { readonly [F in Format]: (stream: boolean) => string } = {
   messages: () => '/v1/messages',
   gemini: (stream) => `/v1beta/models/m:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   responses: () => '/v1/responses',
+  ollama: () => '/api/chat',
 }
 
 /** Odd integers beyond the precision of doubles. */
@@ -65,6 +67,7 @@ const minimalRequest = (client: Format, stream: boolean): string => {
     messages: { model: 'm', max_tokens: 100, ...least },
     gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello.' }] }] },
     responses: { model: 'm', input: 'Hello.' },
+    ollama: { model: 'm', stream, ...least },
   }
   return JSON.stringify({ ...bodies[client], ...(stream && client !== 'gemini' ? { stream } : {}) })
 }
@@ -144,7 +147,7 @@ describe.each(pairs)('numbers between a client of %s and an upstream of %s', (cl
   })
 })
 
-describe.each(clients)('numbers between a client of %s and an upstream of the same format', (format) => {
+describe.each(shared)('numbers between a client of %s and an upstream of the same format', (format) => {
   it('are forwarded as written, even if the gateway has to serialize the body again', async () => {
     const { text, numbers } = withNumbers(requests[format], bigInteger)
     for (const body of [text, text.replace('Hello.', 'mgs1.gemini.c2VhbA==')]) {

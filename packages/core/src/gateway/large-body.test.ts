@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { estimateBody } from '../accounting/estimate-body.ts'
 import { isObject, type Json, type JsonObject, scanJson } from '../base/json/json.ts'
 import { cutText } from '../base/json/outline.ts'
-import type { Format } from '../base/names.ts'
+import type { SharedFormat } from '../base/names.ts'
 import type { Codec } from '../formats/codec.ts'
 import { codecs } from '../formats/codecs.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -48,7 +48,7 @@ const conversation = (text: string): JsonObject => ({
   metadata: { user_id: 'u' },
   messages: [{ role: 'user', content: [{ type: 'text', text }] }],
 })
-const samples: Readonly<Record<Format, JsonObject>> = {
+const samples: Readonly<Record<SharedFormat, JsonObject>> = {
   chat: conversation(prose),
   messages: { ...conversation(prose), system: prose, tools: [{ name: 'f', description: prose, input_schema: {} }] },
   responses: { model: 'm', instructions: prose, input: [{ role: 'user', content: prose }], text: { verbosity: 'low' } },
@@ -59,7 +59,7 @@ const samples: Readonly<Record<Format, JsonObject>> = {
   },
 }
 
-const isOurs: Readonly<Record<Format, (url: string) => boolean>> = {
+const isOurs: Readonly<Record<SharedFormat, (url: string) => boolean>> = {
   chat: (url) => url.includes('/chat/completions'),
   messages: (url) => /\/messages(\?|$)/.test(url),
   responses: (url) => /\/responses(\?|$)/.test(url),

@@ -136,6 +136,32 @@ export const requests: { readonly [F in Format]: JsonObject } = {
     text: { format: { type: 'json_schema', name: 'answer', schema: schema('output') } },
     ...tomorrow('body'),
   },
+  ollama: {
+    model: 'm',
+    stream: false,
+    messages: [
+      { role: 'user', content: 'Hello.', ...tomorrow('message') },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [
+          {
+            id: 'call_1',
+            function: { name: 'find', arguments: anywhere('arguments'), ...tomorrow('function') },
+            ...tomorrow('call'),
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: inText('result'), ...tomorrow('result') },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'find', description: 'Finds.', parameters: schema('tool') } },
+      { type: 'function', function: { name: 'strict', parameters: schema('strict'), strict: true } },
+    ],
+    format: schema('output'),
+    options: { num_ctx: place('num_ctx'), ...tomorrow('options') },
+    ...tomorrow('body'),
+  },
 }
 
 /** A request of each format with a number in every field that the gateway reads. */
@@ -186,6 +212,22 @@ export const readNumbers: { readonly [F in Format]: JsonObject } = {
     top_p: 0.5,
     max_output_tokens: 100,
     max_tool_calls: 3,
+    top_logprobs: 2,
+  },
+  ollama: {
+    model: 'm',
+    stream: false,
+    messages: [{ role: 'user', content: 'Hello.' }],
+    options: {
+      temperature: 0.5,
+      top_p: 0.5,
+      top_k: 5,
+      seed: 7,
+      num_predict: 100,
+      presence_penalty: 0.5,
+      frequency_penalty: 0.5,
+    },
+    logprobs: true,
     top_logprobs: 2,
   },
 }

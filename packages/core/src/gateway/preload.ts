@@ -1,6 +1,5 @@
-import type { UpstreamFormat } from '../base/names.ts'
 import type { GatewayConfig } from '../config/config.ts'
-import { clientFormats, codecLoaders, wireCodecs } from '../formats/codec-registry.ts'
+import { clientFormats, codecLoaders, isSharedCodec, isUpstreamFormat, wireCodecs } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/generation.ts'
 import { loadLazyBody } from './read-body.ts'
 
@@ -25,17 +24,20 @@ export async function loadInTurn(loaders: readonly (() => unknown)[], isCalled: 
 
 /** The loaders of all modules that calls can need, the likeliest first: formats that upstreams speak before the other ones. */
 export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => unknown)[] {
-  const spoken = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats) as UpstreamFormat[]))
+  const spoken: ReadonlySet<string> = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats)))
   if (spoken.size === 0) return []
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
   const edits = Object.values(upstreams).flatMap(({ quirks }) =>
-    clients.map((format) => () => wireCodecs[format].prepareWireEdit?.({ model: '', quirks })),
+    clients.map((format) => () => {
+      const codec = wireCodecs[format]
+      return isSharedCodec(codec) ? codec.prepareWireEdit?.({ model: '', quirks }) : undefined
+    }),
   )
   return [
     ...clients.map((format) => wireCodecs[format].loadRequestCheck),
     ...edits,
     translator,
-    ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),
+    ...new Set([...[...spoken].filter(isUpstreamFormat), ...clients].map((format) => codecLoaders[format])),
     loadLazyBody,
   ]
 }

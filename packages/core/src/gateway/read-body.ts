@@ -18,7 +18,7 @@ export interface PathFields {
   readonly modelPrefix: string | undefined
 }
 
-/** Changes to a body of a path that names the model (see `Route.rewritesBody`). */
+/** Changes to a body before it is checked. */
 export interface BodyRewrite {
   readonly set: JsonObject
   readonly drop: readonly string[]
@@ -26,10 +26,12 @@ export interface BodyRewrite {
 
 /** How a body is read. */
 export interface BodyReading {
+  /** The body is JSON, whatever its content type says. */
+  readonly ignoresContentType?: boolean | undefined
   /** Fields that the path states in place of the body. */
   readonly fromPath?: PathFields | undefined
-  /** Changes to the body before it is checked. */
-  readonly rewrite?: BodyRewrite
+  /** Returns changes to the body before it is checked; undefined for none. */
+  readonly rewrite?: ((body: JsonObject) => BodyRewrite | undefined) | undefined
   /**
    * Whether a request for a model probably passes unchanged: a large body is then read in outline, and parsed in full only on demand.
    * Default: false
@@ -59,10 +61,10 @@ export async function readJsonBody(
   inbound: BodySource,
   validation: ClientCodec['validateRequest'] | Promise<ClientCodec['validateRequest']>,
   limits: { bodyBytes: number; depth: number; values: number },
-  { fromPath, rewrite, passes, scheme }: BodyReading,
+  { ignoresContentType, fromPath, rewrite, passes, scheme }: BodyReading,
 ): Promise<RequestBody> {
   const type = inbound.header('content-type')
-  if (type !== undefined && !isJson(type))
+  if (type !== undefined && ignoresContentType !== true && !isJson(type))
     throw new GatewayError(
       'unsupported_media_type',
       `Unsupported content type '${type.slice(0, 100)}': send 'application/json'.`,
@@ -112,7 +114,8 @@ export async function readJsonBody(
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
   if (huge) await nextTurn(inbound)
-  if (rewrite !== undefined && isObject(body)) return rewrittenBody(text, scan?.members, body, rewrite, validate)
+  const changes = isObject(body) ? rewrite?.(body) : undefined
+  if (changes !== undefined) return rewrittenBody(text, scan?.members, body as JsonObject, changes, validate)
   const value = validate(complete(body))
   // The text has no byte order mark; the received bytes would send it on.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes

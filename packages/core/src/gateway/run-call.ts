@@ -3,6 +3,7 @@ import { type CallEnding, type CallRecord, createCallRecord, settle } from '../a
 import { type Canceller, createCanceller, lazy, type Signal } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
@@ -235,6 +236,24 @@ const bodyRewrite = ({ stream, rewritesBody }: Route, model: string | undefined)
   drop: rewritesBody?.drop ?? [],
 })
 
+/** Returns the changes to a body of a route with defaults and tags of its own; undefined for none. */
+function completeBody(
+  body: JsonObject,
+  { bodyDefaults = {}, modelTag }: Route,
+  hasModel: (name: string) => boolean,
+): BodyRewrite | undefined {
+  const set: JsonObject = {}
+  for (const [key, value] of Object.entries(bodyDefaults)) if (body[key] == null) set[key] = value
+  const isRenamed = modelTag !== undefined && body.model == null && typeof body.name === 'string'
+  const written = isRenamed ? body.name : body.model
+  if (modelTag !== undefined && typeof written === 'string') {
+    const bare = written.endsWith(modelTag) ? written.slice(0, -modelTag.length) : written
+    const model = bare === written || hasModel(written) || !hasModel(bare) ? written : bare
+    if (model !== body.model) set.model = model
+  }
+  return Object.keys(set).length === 0 ? undefined : { set, drop: isRenamed ? ['name'] : [] }
+}
+
 /** The call that a handler gets. A class, because methods of a prototype cost a call nothing. */
 export class GatewayCall implements RoutedCall {
   readonly snapshot: ConfigSnapshot
@@ -281,7 +300,14 @@ export class GatewayCall implements RoutedCall {
     const { limits } = shared
     const scheme = referenceSchemeOf(route)
     if (route.rewritesBody !== undefined)
-      return readJsonBody(inbound, validate, limits, { rewrite: bodyRewrite(route, model), scheme })
+      return readJsonBody(inbound, validate, limits, { rewrite: () => bodyRewrite(route, model), scheme })
+    const { bodyDefaults, modelTag, ignoresContentType } = route
+    if (bodyDefaults !== undefined || modelTag !== undefined) {
+      const { identity } = this.record
+      const hasModel = (name: string): boolean => shared.router.has(name, identity)
+      const rewrite = (body: JsonObject) => completeBody(body, route, hasModel)
+      return readJsonBody(inbound, validate, limits, { rewrite, ignoresContentType, scheme })
+    }
     const { modelPrefix } = wireCodecs[route.format]
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
     return readJsonBody(inbound, validate, limits, { fromPath, passes, scheme })

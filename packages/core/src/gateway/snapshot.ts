@@ -12,7 +12,7 @@ import type { ResponseStore } from '../config/stores.ts'
 import { boundedTransport, fetchTransport, type Transport } from '../http/transport.ts'
 import { defaultErrorFormat } from '../operations/handlers.ts'
 import { createMatcher, type RouteMatcher } from '../operations/match-route.ts'
-import { noticedScheme } from '../operations/references/notice.ts'
+import { noticedScheme, storedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
 import { routes } from '../operations/routes.ts'
@@ -112,8 +112,8 @@ export function createSnapshot(
       }
       const store = await loadResponseStore()
       const { bodyBytes } = shared.limits
-      return (await store.resolveReferences(route.format, request, await recordsOf(identity), references, bodyBytes))
-        .request
+      const records = await recordsOf(identity)
+      return (await store.resolveReferences(storedScheme(route), request, records, references, bodyBytes)).request
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { Format } from '../base/names.ts'
+import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { ModelResponse, ToolCallPart, ToolResultPart } from '../formats/ir.ts'
 import { sealPrefix, writeSeal } from '../formats/shared/seals.ts'
 
@@ -48,5 +48,5 @@ export function unsealCallId(part: ToolCallPart | ToolResultPart): void {
   if (found === null) return
   const [, issuer = '', data = '', id = ''] = found
   part.id = id
-  part.seal ??= { issuer: issuer as Format, data }
+  part.seal ??= { issuer: issuer as UpstreamFormat, data }
 }

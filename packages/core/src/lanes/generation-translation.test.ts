@@ -1,19 +1,19 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
+import type { SharedFormat } from '../base/names.ts'
 import { codecs } from '../formats/codecs.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { translateLane } from './generation-translation.ts'
 
-const asks: { readonly [F in Format]: JsonObject } = {
+const asks: { readonly [F in SharedFormat]: JsonObject } = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'x' }], stream_options: { include_usage: true } },
   messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] },
   gemini: { model: 'm', contents: [{ parts: [{ text: 'x' }] }] },
   responses: { model: 'm', input: 'x' },
 }
 
-function laneOf(client: Format, upstream: Format, stream = false) {
+function laneOf(client: SharedFormat, upstream: SharedFormat, stream = false) {
   const [theirs, ours] = [client, upstream].map((name) => codecs.find(({ format }) => format === name))
   if (theirs === undefined || ours === undefined) throw new Error('a codec is missing')
   const value = { ...asks[client], stream }
@@ -41,7 +41,7 @@ const losses = ['/candidates/0/finishReason', '/candidates/0/safetyRatings', '/u
 const tier = '/usageMetadata/serviceTier'
 
 describe('losses of a response', () => {
-  const wanted: [Format, string[]][] = [
+  const wanted: [SharedFormat, string[]][] = [
     ['chat', losses],
     ['messages', [...losses, tier]],
     ['responses', losses],
@@ -76,7 +76,7 @@ describe('log probabilities of a refusal', () => {
   const logprobs = { content: null, refusal: [token] }
   const frame = { id: 'c', created: 1, model: 'm' }
   const refused = { index: 0, logprobs, finish_reason: 'stop' }
-  test.each<Format>(['gemini', 'responses'])(
+  test.each<SharedFormat>(['gemini', 'responses'])(
     'are reported as lost to a client of %s in complete and streamed responses',
     (client) => {
       const whole = laneOf(client, 'chat')
@@ -96,7 +96,7 @@ describe('log probabilities of a refusal', () => {
   )
 })
 
-test.each<[Format, string, boolean]>([
+test.each<[SharedFormat, string, boolean]>([
   ['messages', 'flex', true],
   ['messages', 'default', false],
   ['messages', 'priority', false],

@@ -1,4 +1,5 @@
 import { createOutputEstimator } from '../accounting/estimate-output.ts'
+import { monotonicNow } from '../base/async.ts'
 import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { type JsonObject, nestsDeeper, stringifyExact } from '../base/json/json.ts'
@@ -118,6 +119,7 @@ function laneTo(
     target: { model, quirks: upstream.quirks, modelRule: modelRules && findModelRule(modelRules, model) },
     newId,
     now: () => Math.floor(Date.now() / 1000),
+    elapsedMs: createStopwatch(),
     maxEventChars: limits.answerBytes,
     maxDepth: 1000,
     toClientErrorInfo: (error) => toClientError(error, error.status, upstream).info,
@@ -165,6 +167,8 @@ export interface GenerationTranslation {
   readonly target: TargetTraits
   readonly newId: (prefix: string) => string
   readonly now: () => number
+  /** See ExchangeContext. */
+  readonly elapsedMs?: (() => number) | undefined
   readonly maxEventChars: number
   /** Responses nest no deeper than this; deeper ones would break the encoder. */
   readonly maxDepth: number
@@ -275,13 +279,29 @@ export function unsealCallIds({ turns }: ModelRequest): void {
 
 /** Creates what the codecs need for a response. */
 function openContext(
-  { upstream, target, newId, now, kept, maxEventChars, clientQuirks: client }: GenerationTranslation,
+  { upstream, target, newId, now, elapsedMs, kept, maxEventChars, clientQuirks: client }: GenerationTranslation,
   request: ModelRequest,
   requestReport: Report,
 ): ResponseContext {
   const report = responseReport(requestReport, upstream.responsePointers)
-  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
+  const context: ResponseContext = {
+    report,
+    newId,
+    now,
+    upstream: upstream.format,
+    target,
+    request,
+    maxEventChars,
+    client,
+  }
+  if (elapsedMs !== undefined) Object.assign(context, { elapsedMs })
   return kept === undefined ? context : { ...context, kept }
+}
+
+/** Returns a function that returns the milliseconds since now. */
+function createStopwatch(): () => number {
+  const startedAt = monotonicNow()
+  return () => monotonicNow() - startedAt
 }
 
 /** Returns the places of fields in the client's body. Most requests have them where the format's own table says. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Format } from '../base/names.ts'
+import type { SharedFormat } from '../base/names.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import type { StreamTap } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
@@ -44,7 +44,7 @@ const counts = (total: number) => ({
   candidatesTokenCount: total,
   totalTokenCount: 3 + total,
 })
-const made: { [format in Format]: SseEvent[] } = {
+const made: { [format in SharedFormat]: SseEvent[] } = {
   chat: [
     chatEvent({ role: 'assistant', content: '' }),
     ...words.map((reasoning) => chatEvent({ reasoning })),
@@ -94,13 +94,13 @@ const recorded = (
     .filter((body) => isStream(body) && body.length < 40_000)
     .map((text) => ({ format, text })),
 )
-const streams: { format: Format; text: string }[] = [
-  ...Object.entries(made).map(([format, events]) => ({ format: format as Format, text: encodeAllSse(events) })),
+const streams: { format: SharedFormat; text: string }[] = [
+  ...Object.entries(made).map(([format, events]) => ({ format: format as SharedFormat, text: encodeAllSse(events) })),
   ...recorded,
 ]
 
 interface Way {
-  readonly format: Format
+  readonly format: SharedFormat
   readonly edited: boolean
   /** True if the tap reads each event. */
   readonly seen: boolean
@@ -245,14 +245,14 @@ describe('a pass-through stream', () => {
   it.each(Object.entries(made))('is not decoded event by event: %s', (format, events) => {
     const [first, ...more] = events
     const middle = more.slice(0, -3)
-    const { stream, pushed } = open({ format: format as Format, edited: true, seen: false })
+    const { stream, pushed } = open({ format: format as SharedFormat, edited: true, seen: false })
     const parts = [first as SseEvent, ...Array.from({ length: 20 }, () => middle).flat()]
     for (const event of parts) stream.push(bytes(encodeAllSse([event])))
     // A few events in each round do not match the template of the previous event.
     expect(pushed()).toBeLessThan(parts.length / 3)
   })
 
-  it.each(Object.keys(made) as Format[])('is forwarded unchanged with any line endings: %s', (format) => {
+  it.each(Object.keys(made) as SharedFormat[])('is forwarded unchanged with any line endings: %s', (format) => {
     for (const end of ['\n', '\r\n', '\r']) {
       const text = encodeAllSse(made[format]).replaceAll('\n', end)
       for (let size = 1; size < 40; size++)
@@ -294,7 +294,7 @@ describe('a pass-through stream', () => {
     ['an event id', 'id: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
     ['an unknown field', 'error: sk-secret-7f3a91c4\n\n'],
   ])('contains no secret of the upstream outside its content: %s', (_, odd) => {
-    for (const format of Object.keys(made) as Format[])
+    for (const format of Object.keys(made) as SharedFormat[])
       for (const at of [3, 6, made[format].length]) {
         const events = made[format].map((event) => encodeAllSse([event]))
         // Twice, because an event like the previous one is forwarded without decoding.

@@ -13,6 +13,7 @@ const modelOf: { readonly [F in Format]: string } = {
   responses: 'real',
   messages: 'claude-x',
   gemini: 'gemini-x',
+  ollama: 'real',
 }
 
 const pathOf = ({ path, format }: Route): string =>
@@ -29,6 +30,7 @@ const bodies: { readonly [F in Format]: object } = {
   messages: { messages: say, max_tokens: 10 },
   responses: { input: 'hi' },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+  ollama: { messages: say },
 }
 /** Returns the smallest body of a chat route. A path with a model needs none in the body. */
 const bodyOf = ({ path, format }: Route, more: object = {}): object => ({
@@ -38,7 +40,7 @@ const bodyOf = ({ path, format }: Route, more: object = {}): object => ({
 })
 
 /** Bodies that refer to an object of an unknown owner. */
-const references: { readonly [F in Format]: object } = {
+const references: { readonly [F in Format]?: object } = {
   chat: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-theirs' } }] }] },
   messages: {
     messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_theirs' } }] }],

@@ -21,6 +21,14 @@ export const handleGenerate: Handler = async (call) => {
   const { snapshot, route, codec, inbound, record } = call
   const request = await call.readBody(codec.loadRequestCheck(), likelyPasses(snapshot, route, record))
   const { fields } = request
+  if (codec.responseWithoutModel !== undefined) {
+    const response = codec.responseWithoutModel(fields, Math.floor(Date.now() / 1000))
+    if (response !== undefined) {
+      // Throws for a model that does not exist.
+      call.shared.router.plan(String(fields.model), record.identity)
+      return jsonReply(record, response)
+    }
+  }
   record.model = String(fields.model)
   record.stream = fields.stream === true
   record.tokenCounting = { output: codec.outputBound }

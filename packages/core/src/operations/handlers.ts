@@ -3,8 +3,8 @@ import type { ErrorInfo } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
-import type { ClientWireCodec } from '../formats/codec.ts'
-import { wireCodecs } from '../formats/codec-registry.ts'
+import type { ClientWireCodec, CodecDialect } from '../formats/codec.ts'
+import { codecDialects, wireCodecs } from '../formats/codec-registry.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { mounts } from './families.ts'
 import { handleGenerate } from './generate.ts'
@@ -28,9 +28,14 @@ const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId:
   rerank: encodeRerankError,
 }
 
-/** The codecs of these operations' routes. Built once, because every call reads the map. */
+const isCodecDialect = (dialect: string | undefined): dialect is CodecDialect =>
+  dialect !== undefined && Object.hasOwn(codecDialects, dialect)
+
+/** The codecs of routes with errors or bodies of their own. Built once, because every call reads the map. */
 const operationCodecs = new Map(
   routes.flatMap((route) => {
+    const { dialect } = route
+    if (isCodecDialect(dialect)) return [[route, codecDialects[dialect]] as const]
     const encodeBody = errorEncoders[route.operation]
     return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecs[route.format], encodeBody)] as const]
   }),
@@ -94,6 +99,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'get-object-content': storedObject,
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
   realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
+  'static-response': lazy(() => import('./static-response.ts').then((found) => found.handleStaticResponse)),
   plugin: lazy(() => import('./plugin-route.ts').then((found) => found.handlePluginRoute)),
 }
 

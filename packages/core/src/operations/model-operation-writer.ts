@@ -23,13 +23,19 @@ import { callUrl, formatsFor } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { encodeForm, type Form } from './multipart/form.ts'
 import { inlineFiles } from './multipart/read-form.ts'
-import { type AnyDialect, type AnyOperation, type ResponseContext, unsupportedOperation } from './operation.ts'
+import {
+  type AnyClientDialect,
+  type AnyDialect,
+  type AnyOperation,
+  type ResponseContext,
+  unsupportedOperation,
+} from './operation.ts'
 
 /** The request of a model operation, and what its lanes depend on. */
 export interface OperationRequest {
   readonly operation: AnyOperation
   /** The client's. */
-  readonly dialect: AnyDialect
+  readonly dialect: AnyClientDialect
   readonly request: RequestBody
   /** The upload. `request` then holds only what its fields say. */
   readonly form: Form | undefined
@@ -52,25 +58,25 @@ export class ModelOperationWriter implements RequestWriter {
     const { operation, dialect, request } = this.#request
     const { upstream, model } = target
     const endpoints = upstream.operations?.[operation.name] ?? {}
+    const own = endpoints[dialect.name] === undefined ? undefined : operation.dialects.find((one) => one === dialect)
     const spoken =
-      endpoints[dialect.name] === undefined
-        ? operation.dialects.find(
-            ({ name, encodeRequest, serves }) =>
-              endpoints[name] !== undefined && encodeRequest !== undefined && serves?.(model) !== false,
-          )
-        : dialect
+      own ??
+      operation.dialects.find(
+        ({ name, encodeRequest, serves }) =>
+          endpoints[name] !== undefined && encodeRequest !== undefined && serves?.(model) !== false,
+      )
     if (spoken === undefined && operation.viaChat !== undefined && Object.keys(upstream.formats).length > 0)
       return this.#asGeneration(operation.viaChat(request.value), target, policy)
-    if (spoken === undefined || (spoken !== dialect && dialect.decodeRequest === undefined))
+    if (spoken === undefined || (own === undefined && dialect.decodeRequest === undefined))
       throw unsupportedOperation(this.#request.model, operation.name)
     const url = callUrl(upstream, endpoints[spoken.name] as string, spoken.modelInPath, model)
     const codec = wireCodecs[spoken.errors]
-    const lane = spoken === dialect ? this.#passThrough(target) : this.#translation(spoken, target)
+    const lane = own === undefined ? this.#translation(spoken, target) : this.#passThrough(own, target)
     return lane instanceof Promise ? lane.then((lane) => ({ lane, url, codec })) : { lane, url, codec }
   }
 
-  #passThrough({ upstream, model }: ResolvedTarget): Lane | Promise<Lane> {
-    const { operation, dialect, request, form, limits } = this.#request
+  #passThrough(dialect: AnyDialect, { upstream, model }: ResolvedTarget): Lane | Promise<Lane> {
+    const { operation, request, form, limits } = this.#request
     const shared = passThroughDialect(operation, dialect)
     const traits = { model, quirks: upstream.quirks }
     const redactor = redactorOf(upstream)

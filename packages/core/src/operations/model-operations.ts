@@ -12,7 +12,7 @@ import { asksToExplain } from './generate.ts'
 import { ModelOperationWriter } from './model-operation-writer.ts'
 import type { Form } from './multipart/form.ts'
 import { type FormDialect, isMultipart, readForm, uploadRequired } from './multipart/read-form.ts'
-import type { AnyDialect, AnyOperation } from './operation.ts'
+import type { AnyClientDialect, AnyOperation } from './operation.ts'
 import { realtimePlaces } from './realtime/messages.ts'
 import { noticedScheme } from './references/notice.ts'
 import type { Handler, Route, RoutedCall } from './route.ts'
@@ -54,7 +54,14 @@ const gemini = modelPlaces({
 /** The members that name a model in the requests of each operation, by the client's dialect. */
 const places: { readonly [O in OperationName]: { readonly [dialect: string]: ModelPlaces } } = {
   completions: { openai: common },
-  embeddings: { openai: common, gemini: gemini, 'gemini-batch': gemini, vertex: gemini },
+  embeddings: {
+    openai: common,
+    gemini: gemini,
+    'gemini-batch': gemini,
+    vertex: gemini,
+    ollama: common,
+    'ollama-embeddings': common,
+  },
   rerank: { jina: common, cohere: common },
   moderations: { openai: common },
   images: { openai: drawings, imagen: gemini },
@@ -135,8 +142,12 @@ function isNamedFor(
   return [model, target?.model ?? ''].some((name) => operationsNamedBy(name)?.includes(operation) === true)
 }
 
-function clientDialect({ name, dialects }: AnyOperation, wanted: string | undefined): AnyDialect {
-  const dialect = dialects.find((one) => one.name === wanted)
+function clientDialect(
+  { name, dialects, clientDialects = [] }: AnyOperation,
+  wanted: string | undefined,
+): AnyClientDialect {
+  const all: readonly AnyClientDialect[] = [...dialects, ...clientDialects]
+  const dialect = all.find((one) => one.name === wanted)
   if (dialect === undefined || (dialect.validate ?? dialect.form) === undefined)
     throw new TypeError(`No operation '${name}' in the dialect '${wanted}'`)
   return dialect
@@ -145,7 +156,12 @@ function clientDialect({ name, dialects }: AnyOperation, wanted: string | undefi
 const noBytes = new Uint8Array(0)
 
 /** Runs an upload. Its files are kept until the end of the call: retries read them again. */
-async function runUpload(call: RoutedCall, operation: AnyOperation, dialect: AnyDialect, form: Form): Promise<Reply> {
+async function runUpload(
+  call: RoutedCall,
+  operation: AnyOperation,
+  dialect: AnyClientDialect,
+  form: Form,
+): Promise<Reply> {
   const { spool } = form
   const end: ReplyCall['end'] = (ending) => {
     spool.close()
@@ -165,7 +181,7 @@ async function runUpload(call: RoutedCall, operation: AnyOperation, dialect: Any
 async function run(
   { shared, inbound, record, transport, signal, end: endCall }: RoutedCall,
   operation: AnyOperation,
-  dialect: AnyDialect,
+  dialect: AnyClientDialect,
   request: RequestBody,
   form?: Form,
   end = endCall,

@@ -1,11 +1,12 @@
 import { GatewayError } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Operation } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
 import { toOpenRouterList, toOpenRouterModel } from '../formats/chat/openrouter-list.ts'
 import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import { toPublisherList, toPublisherModel } from '../formats/gemini/publisher-list.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import { modelDescriber } from './describe-models.ts'
 import type { Handler, Route } from './route.ts'
 
@@ -29,8 +30,10 @@ export const handleListModels: Handler = async ({ codec, shared, record, inbound
   return jsonReply(record, dialectOf(route, codec).list(list))
 }
 
-/** Returns one model. Rejects with a 404 for an unknown one. */
-export const handleGetModel: Handler = async ({ codec, shared, record, route, params: { model = '' } }) => {
+/** Returns one model, which the path or the body names. Rejects with a 404 for an unknown one. */
+export const handleGetModel: Handler = async (call) => {
+  const { codec, shared, record, route, params } = call
+  const model = params.model ?? modelIn(await call.readBody(anyBody))
   checkKnown(model, shared.router.has(model, record.identity))
   const { encodeModel } = await loadFullCodec(codec)
   const describe = await modelDescriber(shared, false)
@@ -62,6 +65,14 @@ export const handleModelInfo: Handler = async ({ shared, record, inbound }) => {
   const { operations } = describe(name)
   const [, type = 'chat_completion'] = modelTypes.find(([operation]) => operations.includes(operation)) ?? []
   return jsonReply(record, { model_name: name, model_type: type, model_provider_name: 'modelgate' })
+}
+
+const anyBody = (body: Json): JsonObject => (isObject(body) ? body : {})
+
+/** Returns the model that a body names. Throws GatewayError `invalid_request` if it names none. */
+function modelIn({ value: { model } }: RequestBody): string {
+  if (typeof model === 'string' && model !== '') return model
+  throw new GatewayError('invalid_request', 'model is required', { param: 'model' })
 }
 
 /** Changes a list, and an entry of one, for clients that require members which the format does not have. */

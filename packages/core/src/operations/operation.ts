@@ -28,14 +28,11 @@ export interface ResponseContext<Request> extends OperationContext {
 }
 
 /**
- * One dialect of an operation, pure and synchronous like a codec: encoding and decoding for its clients and its upstreams. `Request` and
- * `Response` are the operation's own intermediate representation. A dialect without the decoding half is for upstreams only; one without the
- * encoding half passes through only.
+ * The client's half of one dialect of an operation, pure and synchronous like a codec. `Request` and `Response` are the operation's own
+ * intermediate representation. A dialect without `decodeRequest` passes through only.
  */
-export interface Dialect<Request, Response> {
+export interface ClientDialect<Request, Response> {
   readonly name: string
-  /** The format whose codec decodes the errors of these upstreams. */
-  readonly errors: SharedFormat
   /**
    * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
    * Throws GatewayError with `param`. Absent: the dialect has no JSON bodies.
@@ -46,9 +43,6 @@ export interface Dialect<Request, Response> {
   /** Returns whether a body requests a stream. Default: `stream: true`, in dialects with streams. */
   streams?(body: JsonObject): boolean
   decodeRequest?(body: JsonObject, context: OperationContext): Request
-  encodeRequest?(request: Request, context: TargetContext): JsonObject
-  /** Throws GatewayError `upstream_bad_response` for a body that is no response. */
-  decodeResponse?(body: Json, context: ResponseContext<Request>): Response
   encodeResponse?(response: Response, context: ResponseContext<Request>): JsonObject
   /** Encodes a response that is not JSON; undefined for those that are. */
   encodeBody?(
@@ -57,12 +51,25 @@ export interface Dialect<Request, Response> {
   ): { readonly body: string | Uint8Array; readonly contentType: string } | undefined
   /** Splits a whole response into events for a streaming client. Absent: a whole response to a streaming call is an error. */
   toEvents?(body: JsonObject, request: JsonObject): readonly SseEvent[]
-  /** Pass-through: see Lane. */
-  readonly passes?: Lane['passes']
+  /** Creates a tap for a stream. Absent: the dialect has no streams. */
+  tapStream?(request: JsonObject): StreamTap
   /** Returns the billed units of a successful response, as far as the request states them. */
   unitsOf?(request: JsonObject): BillableUnits
   /** Returns the expected use of a request, so that budgets can reserve it. For uploads, the argument holds each file's size. */
   expectedUse?(request: JsonObject): ExpectedUse
+  /** The model for requests without one. Default: a model is required. */
+  readonly defaultModel?: string
+}
+
+/** One dialect of an operation, with the upstream's half. A dialect without `validate` and `form` is for upstreams only. */
+export interface Dialect<Request, Response> extends ClientDialect<Request, Response> {
+  /** The format whose codec decodes the errors of these upstreams. */
+  readonly errors: SharedFormat
+  encodeRequest?(request: Request, context: TargetContext): JsonObject
+  /** Throws GatewayError `upstream_bad_response` for a body that is no response. */
+  decodeResponse?(body: Json, context: ResponseContext<Request>): Response
+  /** Pass-through: see Lane. */
+  readonly passes?: Lane['passes']
   /** Pass-through: top-level members to set in addition to the model's name, for bodies that also name it elsewhere. */
   passThroughEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Returns whether a JSON body under a good status is a response. Default: it is, unless it states an error. */
@@ -71,10 +78,6 @@ export interface Dialect<Request, Response> {
   errorWithin?(body: JsonObject): JsonObject | undefined
   /** Pass-through: reads the usage of a whole response. May throw; only accounting depends on it. */
   tapResponse(body: JsonObject): ResponseTap
-  /** Pass-through: creates a tap for a stream. Absent: the dialect has no streams. */
-  tapStream?(request: JsonObject): StreamTap
-  /** The model for requests without one. Default: a model is required. */
-  readonly defaultModel?: string
   /** For dialects that name the model in the URL: the end of the path, with `{model}` for the name. */
   readonly modelInPath?: string
   /** Returns whether a model of an upstream accepts the dialect, by its name. Default: all do. */
@@ -89,6 +92,8 @@ export interface Operation<Request, Response> {
   /** Present: it is billed by tokens. */
   readonly counted?: TokenCounting
   readonly dialects: readonly Dialect<Request, Response>[]
+  /** Dialects that no upstream speaks. */
+  readonly clientDialects?: readonly ClientDialect<Request, Response>[]
   /** Returns the usage of a translated response, for the call record. */
   usageOf?(response: Response): Usage | undefined
   unitsOf?(response: Response): BillableUnits | undefined
@@ -100,6 +105,8 @@ export interface Operation<Request, Response> {
 export type AnyOperation = Operation<unknown, unknown>
 /** A dialect whose request and response types are not known here. */
 export type AnyDialect = Dialect<unknown, unknown>
+/** The same for the client's half of a dialect. */
+export type AnyClientDialect = ClientDialect<unknown, unknown>
 
 /** The 400 for a model whose upstream has no endpoint for an operation. */
 export const unsupportedOperation = (model: string, operation: string): GatewayError =>

@@ -1,5 +1,6 @@
 import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
 import type { Signal } from '../base/async.ts'
+import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
@@ -81,7 +82,7 @@ export interface Route {
   readonly operation: Operation
   /** The format of requests, responses and errors. */
   readonly format: Format
-  /** For model operations: the client's dialect. */
+  /** For model operations: the client's dialect. For chat generation: a dialect of the format (see `CodecDialect`). */
   readonly dialect?: string
   /** For model lists: the client's dialect of the format. Default: the format's own. */
   readonly listDialect?: 'openrouter' | 'publisher'
@@ -119,6 +120,19 @@ export interface Route {
    * set, and the members in `drop` are removed. Default: a body has no `model` and `stream` if the path states them.
    */
   readonly rewritesBody?: { readonly drop?: readonly string[] }
+  /** Members that are added to bodies without them, before a body is read: defaults that differ from those of other formats. */
+  readonly bodyDefaults?: JsonObject
+  /**
+   * Names of models in bodies may end with this tag, and mean the model without it, unless there is one with the tag. `name` is another
+   * spelling of `model`.
+   */
+  readonly modelTag?: string
+  /** A body is JSON, whatever its content type says. */
+  readonly ignoresContentType?: boolean
+  /** The response to every request, for endpoints that clients expect and that report nothing. */
+  readonly response?: JsonObject
+  /** The message of the error for every request, for endpoints that clients know and the gateway does not offer. */
+  readonly refusal?: string
   /** Realtime: the query parameter that names the model if the path does not (default: `model`), and those that are ignored. */
   readonly sessionQuery?: { readonly model?: string; readonly ignored: readonly string[] }
   /** The kind of stored objects, for operations on them. */

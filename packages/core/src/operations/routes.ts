@@ -1,4 +1,5 @@
 import { mountedRoutes, vendorRoutes } from './families.ts'
+import { ollamaRoutes } from './ollama-routes.ts'
 import type { Route } from './route.ts'
 
 /** Three providers share one path for their model lists; their own headers distinguish their clients. */
@@ -187,4 +188,4 @@ const ownRoutes: readonly Route[] = [
 ]
 
 /** Every path of the gateway. */
-export const routes: readonly Route[] = [...ownRoutes, ...mountedRoutes(ownRoutes), ...vendorRoutes]
+export const routes: readonly Route[] = [...ownRoutes, ...ollamaRoutes, ...mountedRoutes(ownRoutes), ...vendorRoutes]

@@ -8,7 +8,8 @@ import { notifyRequest } from '../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../calls/reply.ts'
 import { recordRequest } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
-import { wireCodecs } from '../formats/codec-registry.ts'
+import type { WireCodec } from '../formats/codec.ts'
+import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
@@ -109,8 +110,10 @@ function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject 
 async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
   const { id, route, inbound, upstreams, signal } = call
   const upstream = upstreams[upstreamName]
-  const path = upstream?.formats[route.format]
-  if (upstream === undefined || path === undefined) throw notFound(id)
+  const codec = wireCodecs[route.format]
+  if (upstream === undefined || !isSharedCodec(codec)) throw notFound(id)
+  const path = upstream.formats[codec.format]
+  if (path === undefined) throw notFound(id)
   const behind = route.path.slice(route.path.indexOf('}') + 1)
   const query = passedQuery(inbound.query)
   const canceller = createCanceller()
@@ -122,6 +125,7 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
       call,
       upstreamName,
       upstream,
+      codec,
       addressOf(upstream, `${path}/${encodeURIComponent(id)}${behind}`, query),
       canceller,
     )
@@ -153,6 +157,7 @@ async function requestUpstream(
   call: StoredCall,
   upstreamName: string,
   upstream: Upstream,
+  codec: WireCodec,
   url: string,
   signal: Signal,
 ): Promise<Reply> {
@@ -162,13 +167,12 @@ async function requestUpstream(
   const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
     throw unreachable(cause)
   })
-  if (response.status < 200 || response.status >= 300)
-    throw await readUpstreamError(response, wireCodecs[route.format], upstream)
+  if (response.status < 200 || response.status >= 300) throw await readUpstreamError(response, codec, upstream)
   const bytes = await response.bytes(shared.limits.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
   const { value, body } = parseResponse(bytes, redactorOf(upstream))
-  const { error } = wireCodecs[route.format].tapResponse(value)
+  const { error } = codec.tapResponse(value)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && value.deleted === true)
     await call.records.delete(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])

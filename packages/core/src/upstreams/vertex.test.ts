@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/json.ts'
-import type { Format } from '../base/names.ts'
+import type { SharedFormat } from '../base/names.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { callUrl } from './outgoing-call.ts'
 import { editRequestBody } from './request-body-edits.ts'
@@ -84,7 +84,7 @@ describe('the URLs of vertex', () => {
     expect(Object.keys(vertex({ apiKey: 'k' }).countTokens ?? {})).toEqual(['gemini'])
   })
 
-  it.each<[string, Format]>([
+  it.each<[string, SharedFormat]>([
     ['gemini-2.5-flash', 'gemini'],
     ['claude-sonnet-4-5@20250929', 'messages'],
     ['meta/llama-4-maverick-17b-128e-instruct-maas', 'chat'],
@@ -92,7 +92,7 @@ describe('the URLs of vertex', () => {
     ['text-embedding-005', 'gemini'],
   ])('belong for %s only to the format %s', (model, format) => {
     const { formats, serves } = vertex(options)
-    const serving = (Object.keys(formats) as Format[]).filter((name) => serves?.(name, model) !== false)
+    const serving = (Object.keys(formats) as SharedFormat[]).filter((name) => serves?.(name, model) !== false)
     expect(serving).toEqual([format])
   })
 })

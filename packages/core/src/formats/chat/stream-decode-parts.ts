@@ -260,7 +260,7 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
         if (part.redacted) {
           close()
           if (part.seal !== undefined) seen.add(part.seal.data)
-          writer.end(writer.start({ ...part, at }))
+          writer.end(writer.start(part))
           continue
         }
         if (part.text !== '' && !repeated) {

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Part, ReasoningPart, Sampling, TextPart, Turn } from '../ir.ts'
+import { createCallIds } from '../shared/call-ids.ts'
 import {
   append,
   drop,
@@ -15,7 +16,6 @@ import {
   takeString,
   type Unread,
 } from '../shared/json-fields.ts'
-import { createCallIds } from './call-ids.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { decodeParts, type PartScope } from './parts-decode.ts'
 import { fromOpenApi, lowerTypes } from './schema-lowering.ts'

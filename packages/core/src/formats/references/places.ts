@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json/json.ts'
-import type { Format } from '../../base/names.ts'
+import type { SharedFormat } from '../../base/names.ts'
 
 /** Kinds of stored state that a request can refer to; the names of the setting `references`. */
 export const referenceKinds = [
@@ -26,8 +26,8 @@ export interface ReferencePlace {
   readonly isReference?: (value: string, holder: JsonObject) => boolean
 }
 
-/** Bodies that can hold references: those of the chat formats, and of some other operations. */
-export type ReferenceScheme = Format | 'conversations' | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
+/** Bodies that can hold references: those of the shared chat formats, and of some other operations. */
+export type ReferenceScheme = SharedFormat | 'conversations' | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
 
 const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] =>
   paths.map((path): ReferencePlace => ({ kind, path }))

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json/json.ts'
-import type { Format } from '../../base/names.ts'
+import type { SharedFormat } from '../../base/names.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
 import { drop, type Unread } from './json-fields.ts'
@@ -25,14 +25,14 @@ export const sealForCarrier = (call: Pick<ToolCallPart, 'id'>, { issuer, data }:
  * Returns a call's seal as a field of the call. Google's chat endpoint uses the same field for its signatures, and some SDKs send back only
  * that field. Clients of messages and responses get it if they did not ask for reasoning: they expect no reasoning block.
  */
-export function callSealFields(seal: Sealed, format: Format): { extra_content: JsonObject } {
+export function callSealFields(seal: Sealed, format: SharedFormat): { extra_content: JsonObject } {
   const text = writeSeal(seal, format)
   // A bare seal in Google's field would look like a seal of a chat upstream.
   return { extra_content: seal.issuer === format ? { seal: text } : { google: { thought_signature: text } } }
 }
 
 /** Reads the seal from such a field; undefined if `callSealFields` did not write it. */
-export function foreignSealIn(content: JsonObject, format: Format): Sealed | undefined {
+export function foreignSealIn(content: JsonObject, format: SharedFormat): Sealed | undefined {
   const { google, seal = isObject(google) ? google.thought_signature : undefined } = content
   if (typeof seal !== 'string' || Object.keys(content).length > 1) return undefined
   const read = readSeal(seal, format)
@@ -40,7 +40,7 @@ export function foreignSealIn(content: JsonObject, format: Format): Sealed | und
 }
 
 /** Removes such a seal from a call's fields and returns it. Other values of the field stay. */
-export function takeCallSeal(fields: Unread, format: Format): Sealed | undefined {
+export function takeCallSeal(fields: Unread, format: SharedFormat): Sealed | undefined {
   const content = fields.extra_content
   const seal = isObject(content) ? foreignSealIn(content, format) : undefined
   if (seal !== undefined) drop(fields, 'extra_content')
@@ -53,7 +53,7 @@ export const reportLostSeal = (at: string, context: CodecContext): void =>
   )
 
 /** Moves carried seals back to their calls and removes the parts that carried them. Seals that `own` issued carry nothing. */
-export function attachCallSeals(parts: Part[], own: Format, context: CodecContext): Part[] {
+export function attachCallSeals(parts: Part[], own: SharedFormat, context: CodecContext): Part[] {
   const carries = (part: Part): part is ReasoningPart & { seal: Sealed } =>
     part.type === 'reasoning' &&
     part.text === '' &&

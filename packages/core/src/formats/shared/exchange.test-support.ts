@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../base/json/json.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
-import type { Codec, ExchangeContext, Machine } from '../codec.ts'
+import type { ClientCodec, Codec, ExchangeContext, Machine } from '../codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
+import type { RoundTripCodec } from '../round-trip.test-support.ts'
 import type { Quirks } from '../target-traits.ts'
 
 /** A translated exchange between a client of one format and an upstream of another. */
@@ -25,7 +26,7 @@ const contextFor = (request: ModelRequest, report = createReport()): ExchangeCon
 })
 
 export function exchangeOf(
-  client: Codec,
+  client: ClientCodec,
   body: JsonObject,
   upstream: Codec,
   model = 'm',
@@ -57,7 +58,7 @@ export function exchangeOf(
 const clean = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject
 
 /** Decodes a body as a server of its format. */
-export const readRequest = (codec: Codec, body: JsonObject): ModelRequest => {
+export const readRequest = (codec: ClientCodec, body: JsonObject): ModelRequest => {
   const request = codec.decodeRequest(
     { model: 'm', stream: false, ...structuredClone(body) },
     contextFor({ model: 'm', turns: [], stream: false }),
@@ -66,10 +67,10 @@ export const readRequest = (codec: Codec, body: JsonObject): ModelRequest => {
 }
 
 /** Decodes a response as a client of its format. */
-export const readAnswer = (codec: Codec, body: JsonObject, request: ModelRequest): readonly Part[] =>
+export const readAnswer = (codec: RoundTripCodec, body: JsonObject, request: ModelRequest): readonly Part[] =>
   codec.decodeResponse(clean(body), contextFor(request)).choices[0]?.parts ?? []
 
-export const readStream = (codec: Codec, events: readonly SseEvent[], request: ModelRequest): ModelEvent[] =>
+export const readStream = (codec: RoundTripCodec, events: readonly SseEvent[], request: ModelRequest): ModelEvent[] =>
   run(codec.decodeStream({ ...contextFor(request), target: { model: 'm', quirks: {} } }), events)
 
 export function run<In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] {

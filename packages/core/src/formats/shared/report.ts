@@ -47,6 +47,19 @@ const harmless = new Set([
   'safetyRatings',
   'tokenCount',
   'turnToken',
+  // settings of the machine that runs a model: upstreams have their own
+  'keep_alive',
+  'num_ctx',
+  'num_batch',
+  'num_gpu',
+  'main_gpu',
+  'low_vram',
+  'use_mmap',
+  'use_mlock',
+  'num_thread',
+  'numa',
+  'f16_kv',
+  'draft_num_predict',
 ])
 
 /** Returns whether the loss of a field does not change a response. */
@@ -66,6 +79,7 @@ const groups = new Set([
   'incomplete_details',
   'inlineData',
   'message',
+  'options',
   'output_config',
   'reasoning',
   'reasoningContent',

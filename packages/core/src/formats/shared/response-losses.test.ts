@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import type { JsonObject } from '../../base/json/json.ts'
-import type { Format } from '../../base/names.ts'
+import type { SharedFormat } from '../../base/names.ts'
 import { asStream, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { gemini } from '../../upstreams/gemini.ts'
 import { openai } from '../../upstreams/openai.ts'
@@ -9,7 +9,7 @@ import type { ModelEvent } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import { reportUsage, responseReport } from './response-losses.ts'
 
-function lossesOf(from: Format, to: Format, value: JsonObject): string[] {
+function lossesOf(from: SharedFormat, to: SharedFormat, value: JsonObject): string[] {
   const report = createReport()
   const usage = { input: { total: 1 }, output: { total: 1 }, raw: { format: from, value } }
   reportUsage(usage, codecOf(from), codecOf(to), report)
@@ -18,7 +18,7 @@ function lossesOf(from: Format, to: Format, value: JsonObject): string[] {
 }
 
 describe('usage that the client format cannot express', () => {
-  const common: { readonly [F in Format]: JsonObject } = {
+  const common: { readonly [F in SharedFormat]: JsonObject } = {
     chat: {
       prompt_tokens: 19,
       completion_tokens: 10,
@@ -63,7 +63,7 @@ describe('usage that the client format cannot express', () => {
     },
   )
 
-  test.each<[Format, Format, JsonObject, string[]]>([
+  test.each<[SharedFormat, SharedFormat, JsonObject, string[]]>([
     ['messages', 'chat', { speed: 'fast', inference_geo: 'eu' }, ['/usage/speed', '/usage/inference_geo']],
     ['messages', 'gemini', { server_tool_use: { web_search_requests: 2 } }, ['/usage/server_tool_use']],
     ['messages', 'responses', { iterations: [{ type: 'message', input_tokens: 2 }] }, ['/usage/iterations']],
@@ -232,7 +232,7 @@ const removed = (id: string, reason = 'model_mismatch'): JsonObject => ({
   reason,
 })
 
-function open(client: Format, upstream: Format, body: JsonObject) {
+function open(client: SharedFormat, upstream: SharedFormat, body: JsonObject) {
   const requestReport = createReport(body)
   const base = { newId: () => 'x', now: () => 1, upstream, target: { model: 'claude-opus-5', quirks: {} } }
   const request = codecOf(client).decodeRequest(structuredClone(body), { ...base, report: requestReport })
@@ -242,7 +242,7 @@ function open(client: Format, upstream: Format, body: JsonObject) {
 }
 
 /** Returns the checks of an upstream response that the client receives, and the losses. */
-function whole(client: Format, upstream: Format, body: JsonObject, answer: JsonObject) {
+function whole(client: SharedFormat, upstream: SharedFormat, body: JsonObject, answer: JsonObject) {
   const context = open(client, upstream, body)
   const decoded = codecOf(upstream).decodeResponse(structuredClone(answer), context)
   const shown = codecOf(client).encodeResponse(decoded, context)
@@ -250,7 +250,7 @@ function whole(client: Format, upstream: Format, body: JsonObject, answer: JsonO
 }
 
 /** Returns the events with checks that the client receives for an upstream stream, and the losses. */
-function streamed(client: Format, upstream: Format, body: JsonObject, events: JsonObject[]) {
+function streamed(client: SharedFormat, upstream: SharedFormat, body: JsonObject, events: JsonObject[]) {
   const context = open(client, upstream, body)
   const decoder = codecOf(upstream).decodeStream(context)
   const encoder = codecOf(client).encodeStream(context)

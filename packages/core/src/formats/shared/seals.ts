@@ -1,4 +1,4 @@
-import type { Format } from '../../base/names.ts'
+import type { AnyFormat, SharedFormat } from '../../base/names.ts'
 import type { Sealed } from '../ir.ts'
 
 /**
@@ -17,13 +17,13 @@ export const sealPrefix = 'mgs1.'
 export const sealPrefixBase64 = 'bWdzMS5'
 
 /** Returns the seal as a client of `format` gets it. */
-export const writeSeal = (seal: Sealed, format: Format): string =>
+export const writeSeal = (seal: Sealed, format: AnyFormat): string =>
   seal.issuer === format ? seal.data : `${sealPrefix}${seal.issuer}.${seal.data}`
 
 /** Reads a seal that a client of `format` sent. */
-export function readSeal(text: string, format: Format): Sealed {
+export function readSeal(text: string, format: SharedFormat): Sealed {
   if (!text.startsWith(sealPrefix)) return { issuer: format, data: text }
   const dot = text.indexOf('.', sealPrefix.length)
   if (dot < 0) return { issuer: format, data: text }
-  return { issuer: text.slice(sealPrefix.length, dot) as Format, data: text.slice(dot + 1) }
+  return { issuer: text.slice(sealPrefix.length, dot) as SharedFormat, data: text.slice(dot + 1) }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../base/json/json.ts'
-import type { Format } from '../../base/names.ts'
+import type { SharedFormat } from '../../base/names.ts'
 import type { Codec, UpstreamCodec } from '../codec.ts'
 import { codecOf } from '../codecs.ts'
 import { converseCodec } from '../converse/index.ts'
@@ -19,7 +19,13 @@ const upstreams: Record<string, { codec: UpstreamCodec; model: string }> = {
 const willing: Quirks = { laterChanges: ['effort', 'tools'] }
 
 /** Translates a client's body for an upstream of another format. */
-function translate(client: Format, body: JsonObject, upstream: string, quirks: Quirks = {}, modelRule?: ModelRule) {
+function translate(
+  client: SharedFormat,
+  body: JsonObject,
+  upstream: string,
+  quirks: Quirks = {},
+  modelRule?: ModelRule,
+) {
   const reader: Codec = codecOf(client)
   const { codec, model } = upstreams[upstream] as (typeof upstreams)[string]
   const report = createReport(body)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Format } from '../../base/names.ts'
+import type { SharedFormat } from '../../base/names.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import { codecs } from '../codecs.ts'
 import { eventsOf, isStream, present, readRecorded } from './recorded.test-support.ts'
 
-const indexed: Readonly<Record<Format, string>> = {
+const indexed: Readonly<Record<SharedFormat, string>> = {
   chat: 'openai-chat',
   messages: 'anthropic-messages',
   gemini: 'gemini',

@@ -84,6 +84,17 @@ describe('heartbeats', () => {
 })
 
 describe('the framing ndjson', () => {
+  it('reports late losses in a member of the next line', async () => {
+    const writer = await open('ndjson')
+    writer.write([{ event: ':', data: 'modelgate-loss "/a";kind=unsupported;severity=warn' }])
+    writer.write([{ data: '{"done":true}' }, { data: '{"more":1}' }])
+    const lines = (textOf(writer.take()) ?? '').split('\n').filter((line) => line !== '')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { modelgate_loss: '"/a";kind=unsupported;severity=warn', done: true },
+      { more: 1 },
+    ])
+  })
+
   it('writes data with line ends as one line', async () => {
     const writer = await open('ndjson')
     writer.write([{ data: '{\n "a": 1\n}' }])

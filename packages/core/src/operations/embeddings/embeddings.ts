@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import { cohere } from './cohere.ts'
 import { gemini, geminiBatch } from './gemini.ts'
 import { jina } from './jina.ts'
+import { ollama, ollamaEmbeddings } from './ollama.ts'
 import { openai } from './openai.ts'
 import type { EmbeddingsRequest } from './request.ts'
 import { type EmbeddingsResponse, usageOf } from './response.ts'
@@ -12,6 +13,7 @@ import { voyage } from './voyage.ts'
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'embeddings',
   dialects: [openai, geminiBatch, cohere, voyage, jina, gemini, vertex, vertexContent],
+  clientDialects: [ollama, ollamaEmbeddings],
   counted: {},
   usageOf,
 }

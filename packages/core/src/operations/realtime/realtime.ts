@@ -1,6 +1,7 @@
 import type { TokenCounting } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import type { SharedFormat } from '../../base/names.ts'
 import type { GatewayContext } from '../../calls/call.ts'
 import { callHeaders } from '../../calls/reply.ts'
 import { type TargetResponse, tryTargets } from '../../calls/try-targets.ts'
@@ -98,11 +99,14 @@ function upgradeRequest(
   return {
     lane: { kind: 'wire', body: '', report: createReport(), readResponse: noResponse, openStream: noResponse },
     url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
-    codec: wireCodecs[record.format],
+    codec: wireCodecs[errors],
     ignoresOverrides: true,
     upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
   }
 }
+
+/** The format of errors of upstreams with sessions. */
+const errors: SharedFormat = 'chat'
 
 const noResponse = (): never => {
   throw new GatewayError('internal', 'A WebSocket has no response to read.')

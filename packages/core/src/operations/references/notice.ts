@@ -41,15 +41,23 @@ const signs = Object.fromEntries(
   Object.keys(referencePlaces).map((scheme) => [scheme, signsOf(scheme as ReferenceScheme)]),
 ) as Readonly<Record<ReferenceScheme, Signs>>
 
+const isScheme = (name: string): name is ReferenceScheme => Object.hasOwn(referencePlaces, name)
+
 /** Returns the scheme of references in a route's bodies, or undefined if they cannot contain references. */
 export function referenceSchemeOf({
   operation,
   format,
   object,
 }: Pick<Route, 'operation' | 'format' | 'object'>): ReferenceScheme | undefined {
-  if (object !== undefined) return Object.hasOwn(referencePlaces, object) ? (object as ReferenceScheme) : undefined
-  if (operation === 'generate' || operation === 'count-tokens') return format
-  return Object.hasOwn(referencePlaces, operation) ? (operation as ReferenceScheme) : undefined
+  const scheme = object ?? (operation === 'generate' || operation === 'count-tokens' ? format : operation)
+  return isScheme(scheme) ? scheme : undefined
+}
+
+/** Returns the scheme of a route whose requests refer to stored responses. Throws TypeError for another route. */
+export function storedScheme(route: Route): ReferenceScheme {
+  const scheme = referenceSchemeOf(route)
+  if (scheme === undefined) throw new TypeError(`Requests of ${route.path} have no references to stored responses`)
+  return scheme
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Reply } from '../../http/inbound.ts'
 import { blockEnd } from '../../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
+import { storedScheme } from '../references/notice.ts'
 import type { RoutedCall } from '../route.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord } from './records.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
@@ -24,11 +25,11 @@ export async function generateAndStore(
   records: CallerRecords,
   generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
 ): Promise<Reply> {
-  const { shared, codec, record } = call
+  const { shared, route, record } = call
   const { router, limits, references, logger } = shared
   // Rejects models that the caller may not use before any access to the store.
   router.plan(record.model, record.identity)
-  const resolved = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
+  const resolved = await resolveReferences(storedScheme(route), received, records, references, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
   const stored = { onlyUpstream, unknown, notOwned }
   const isStored = request.value.store !== false && records.isEnabled

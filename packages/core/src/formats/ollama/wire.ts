@@ -1,0 +1,34 @@
+import { lazy } from '../../base/async.ts'
+import type { ClientWireCodec } from '../codec.ts'
+import { modelPlaces, routerPlaces } from '../shared/model-places.ts'
+import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
+import { encodeError } from './error.ts'
+import { idleResponse } from './idle.ts'
+
+/** The part of Ollama's codec that every call needs. */
+export const ollamaWire: ClientWireCodec = {
+  format: 'ollama',
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  encodeError,
+  textFields: textFields('content'),
+  modelPlaces: modelPlaces(routerPlaces),
+  affinity: { keys: [], prefix: ['tools'], turns: 'messages' },
+  outputBound: { fields: ['options.num_predict'] },
+  encodeAllowance: rateLimitHeaders,
+  responseWithoutModel: (body, now) =>
+    idleResponse(body, body.messages, { message: { role: 'assistant', content: '' } }, now),
+}
+
+/** The same for `/api/generate`. */
+export const ollamaGenerateWire: ClientWireCodec = {
+  ...ollamaWire,
+  dialect: 'ollama-generate',
+  textFields: textFields('response'),
+  affinity: { keys: [], prefix: ['system'], turns: 'prompt' },
+  responseWithoutModel: (body, now) => idleResponse(body, body.prompt, { response: '' }, now),
+}
+
+function textFields(content: string): ClientWireCodec['textFields'] {
+  const fields = [content, 'thinking', 'arguments']
+  return { response: fields, event: fields }
+}
