@@ -9,7 +9,7 @@ import {
   openai,
   type Upstream,
 } from '@modelgate/core'
-import type { Format } from './recorded-traffic.ts'
+import type { ClientFormat, Format } from './recorded-traffic.ts'
 
 export const upstreamKey = 'upstream-key-5d1c07a1'
 
@@ -71,21 +71,26 @@ export interface GenerationOptions {
   readonly stream?: boolean
 }
 
-const paths = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' } as const
+const paths = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  ollama: '/api/chat',
+} as const
 
 /** Returns the format's generation path, without a query. */
-export const pathOf = (format: Format, { model = 'recorded', stream = false }: GenerationOptions = {}): string =>
+export const pathOf = (format: ClientFormat, { model = 'recorded', stream = false }: GenerationOptions = {}): string =>
   format === 'gemini'
     ? `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent' : 'generateContent'}`
     : paths[format]
 
 /** Returns the query of a generation path. Without it, a generateContent stream is a JSON array. */
-export const queryOf = (format: Format, { stream = false }: GenerationOptions = {}): string =>
+export const queryOf = (format: ClientFormat, { stream = false }: GenerationOptions = {}): string =>
   format === 'gemini' && stream ? '?alt=sse' : ''
 
 /** Creates a generation request with the headers that the format requires. */
 export const requestTo = (
-  format: Format,
+  format: ClientFormat,
   body: string,
   headers: Record<string, string> = {},
   options: GenerationOptions = {},

@@ -7,6 +7,10 @@ import { isObject, type Json, type JsonObject, textOf } from './json.ts'
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 export const formats: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
+/** The same with Ollama's format, which no upstream has. There are no recordings of it. */
+export type ClientFormat = Format | 'ollama'
+export const clientFormats: readonly ClientFormat[] = [...formats, 'ollama']
+
 /** The two formats of tests over servers. */
 export type WireFormat = 'chat' | 'messages'
 
@@ -151,7 +155,7 @@ export function clientRequests(): Exchange[] {
 }
 
 /** Returns a small request of a format, for tests that replay the response to another request. */
-export function simpleRequest(format: Format, stream: boolean): JsonObject {
+export function simpleRequest(format: ClientFormat, stream: boolean): JsonObject {
   switch (format) {
     case 'chat':
       return {
@@ -166,5 +170,7 @@ export function simpleRequest(format: Format, stream: boolean): JsonObject {
       return { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }
     case 'responses':
       return { model: 'recorded', input: 'Hello', stream }
+    case 'ollama':
+      return { model: 'recorded', messages: [{ role: 'user', content: 'Hello' }], stream }
   }
 }

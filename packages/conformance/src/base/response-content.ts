@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, parseJson, textOf } from './json.ts'
-import type { Exchange } from './recorded-traffic.ts'
+import type { ClientFormat, Exchange } from './recorded-traffic.ts'
 
 /**
  * Reads the content of a recorded response from its bytes; returns undefined if the response is incomplete.
@@ -259,6 +259,10 @@ export function eventData(stream: string): string[] {
     .filter((data) => data !== '')
 }
 
+/** Returns the data of every event of a client's stream, or its lines. */
+export const dataOf = (format: ClientFormat, stream: string): string[] =>
+  format === 'ollama' ? stream.split('\n').filter((line) => line.trim() !== '') : eventData(stream)
+
 const withUsage = (answer: Omit<ResponseContent, 'usage'>, usage: UsageTotals | undefined): ResponseContent =>
   usage === undefined ? answer : { ...answer, usage }
 
@@ -415,4 +419,27 @@ function readResponsesStream(stream: string): ResponseContent | undefined {
   }
   if (answer === undefined) return undefined
   return readResponsesBody(listOf(answer.output).length > 0 ? answer : { ...answer, output: items })
+}
+
+/** Reads a whole response of Ollama, or the objects of a stream. A response is complete with `done`. */
+export function readOllama(chunks: readonly unknown[]): ResponseContent | undefined {
+  const objects = chunks.map(objectOf)
+  const last = objects.at(-1)
+  if (last?.done !== true) return undefined
+  const messages = objects.map(({ message }) => objectOf(message))
+  const texts = (key: string): string => messages.map((message) => textOf(message[key])).join('')
+  const input = numberOf(last.prompt_eval_count)
+  const output = numberOf(last.eval_count)
+  return {
+    text: texts('content'),
+    // There is no field for a refusal.
+    refusal: '',
+    reasoning: texts('thinking'),
+    tools: messages.flatMap(({ tool_calls }) =>
+      listOf(tool_calls)
+        .map((call) => objectOf(objectOf(call).function))
+        .map((call) => ({ name: textOf(call.name), input: call.arguments ?? {} })),
+    ),
+    ...(input === undefined || output === undefined ? {} : { usage: { input, output } }),
+  }
 }

@@ -118,6 +118,40 @@ export const servers: readonly ServerKind[] = [
   },
 ]
 
+/** Changes a server so that clients reach the gateway below a prefix, where a host has no paths of its own. */
+const below = (server: ServerKind): ServerKind => ({
+  name: `${server.name} below ${prefix}`,
+  hosted: false,
+  async start(gateway) {
+    const running = await server.start(gateway)
+    return { ...running, origin: `${running.origin}${prefix}` }
+  },
+})
+
+const prefix = '/ai'
+
+/** Hosts with the gateway below a prefix. */
+export const prefixedServers: readonly ServerKind[] = [
+  overHttp('Express 5', false, (gateway) => express().use(prefix, expressMiddleware(gateway))),
+  overHttp('Hono', false, (gateway) => getRequestListener(new Hono().use(`${prefix}/*`, honoMiddleware(gateway)).fetch)),
+  {
+    name: 'Fastify 5',
+    hosted: false,
+    async start(gateway) {
+      const app = Fastify()
+      await app.register(fastifyPlugin(gateway), { prefix })
+      const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+      return {
+        origin,
+        async close() {
+          app.server.closeAllConnections()
+          await app.close()
+        },
+      }
+    },
+  },
+].map(below)
+
 /** Hosts that parse every body before the gateway sees the request: the raw bytes are gone, the content is not. */
 export const parsingServers: readonly ServerKind[] = [
   overHttp('Express 5 after express.json', true, expressApp(express, express.json({ limit: '10mb' }))),

@@ -3,8 +3,8 @@ import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
 import { pathOf, queryOf } from './gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
-import type { Format } from './recorded-traffic.ts'
-import { eventData } from './response-content.ts'
+import type { ClientFormat, Format } from './recorded-traffic.ts'
+import { dataOf, eventData } from './response-content.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
 const headers: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ export const transportOf =
 /** Returns the response to a streaming client of `format`, as status and text. */
 export async function fetchStream(
   gateway: Gateway,
-  format: Format,
+  format: ClientFormat,
   body: string,
   transport: Transport,
 ): Promise<{ status: number; text: string }> {
@@ -83,33 +83,39 @@ const candidatesOf = (data: string) => listOf(objectOf(parseJson(data)).candidat
 const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
 
 /** Recognises the event that a client takes as the successful end. */
-const claims: Readonly<Record<Format, (data: string) => boolean>> = {
+const claims: Readonly<Record<ClientFormat, (data: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
   messages: (data) => typeOf(data) === 'message_stop',
   gemini: (data) =>
     candidatesOf(data).some(({ finishReason }) => finishReason !== undefined) || data.includes('"blockReason"'),
   responses: (data) => typeOf(data) === 'response.completed' || typeOf(data) === 'response.incomplete',
+  ollama: (data) => objectOf(parseJson(data)).done === true,
 }
-const isError: Readonly<Record<Format, (data: string) => boolean>> = {
+const isError: Readonly<Record<ClientFormat, (data: string) => boolean>> = {
   chat: (data) => isObject(objectOf(parseJson(data)).error),
   messages: (data) => typeOf(data) === 'error',
   gemini: (data) => isObject(objectOf(parseJson(data)).error),
   responses: (data) => typeOf(data) === 'error',
+  ollama: (data) => typeof objectOf(parseJson(data)).error === 'string',
 }
 
 /** Returns how many events claim a successful end. */
-export const successClaims = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
+export const successClaims = (format: ClientFormat, stream: string): number =>
+  dataOf(format, stream).filter(claims[format]).length
 
 /**
  * Returns the error that ends a broken response. Throws unless it is the only error, comes last, and no success was
  * claimed.
  */
-export function onlyError(format: Format, answer: { status: number; text: string }): { message: string; type: string } {
+export function onlyError(
+  format: ClientFormat,
+  answer: { status: number; text: string },
+): { message: string; type: string } {
   if (answer.status !== 200) {
     expect(answer.status).toBeGreaterThanOrEqual(400)
-    return errorIn(format, objectOf(objectOf(parseJson(answer.text)).error))
+    return errorIn(format, objectOf(parseJson(answer.text)))
   }
-  const data = eventData(answer.text)
+  const data = dataOf(format, answer.text)
   expect(data.filter(claims[format])).toEqual([])
   const errors = data.filter(isError[format])
   expect(errors).toHaveLength(1)
@@ -117,7 +123,7 @@ export function onlyError(format: Format, answer: { status: number; text: string
   if (format === 'messages') expect(answer.text).toContain('event: error\ndata: ')
   if (format !== 'responses') {
     expect(data.at(-1)).toBe(errors[0])
-    return errorIn(format, objectOf(error.error))
+    return errorIn(format, error)
   }
   // Two events: clients differ in which one they read.
   expect([data.at(-2), typeOf(data.at(-1) ?? '')]).toEqual([errors[0], 'response.failed'])
@@ -128,7 +134,13 @@ export function onlyError(format: Format, answer: { status: number; text: string
   return { message: textOf(message), type: textOf(code) }
 }
 
-function errorIn(format: Format, error: JsonObject): { message: string; type: string } {
+function errorIn(format: ClientFormat, body: JsonObject): { message: string; type: string } {
+  // Ollama's errors are texts.
+  if (format === 'ollama') {
+    expect(body).toEqual({ error: expect.stringMatching(/./) })
+    return { message: textOf(body.error), type: '' }
+  }
+  const error = objectOf(body.error)
   const word = format === 'gemini' ? 'status' : 'type'
   expect(error).toMatchObject({ message: expect.any(String), [word]: expect.any(String) })
   return { message: textOf(error.message), type: textOf(error[word]) }

@@ -1,5 +1,5 @@
 import { upstreamKey } from './gateways.ts'
-import type { Format } from './recorded-traffic.ts'
+import type { ClientFormat, Format } from './recorded-traffic.ts'
 
 /** A step of an upstream: bytes, a wait, or a broken connection. */
 export type Step = string | { wait: number } | 'reset' | 'hang'
@@ -105,11 +105,13 @@ export const errorEvent: Readonly<Record<Format, string>> = {
   }),
 }
 /** Expected error message for `errorEvent` in each client format, by upstream format. */
-export const errorMessages: Readonly<Record<Format, (upstream: Format) => string>> = {
+export const errorMessages: Readonly<Record<ClientFormat, (upstream: Format) => string>> = {
   chat: () => 'server_error',
   messages: (upstream) => (upstream === 'chat' ? 'api_error' : 'overloaded_error'),
   gemini: (upstream) => (upstream === 'chat' ? 'INTERNAL' : 'UNAVAILABLE'),
   responses: (upstream) => (upstream === 'chat' ? 'upstream_error' : 'server_is_overloaded'),
+  // Its errors have no type.
+  ollama: () => '',
 }
 
 export const malformed: Readonly<Record<Format, string>> = {

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from '../base/gateways.ts'
-import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { anthropicClient, googleClient, openaiClient, sendWithSdk } from '../base/sdk-clients.ts'
+import { ollamaClient, sendWithClient } from '../base/ollama-client.ts'
+import { type ClientFormat, clientFormats, formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients.ts'
 import { onlyError } from '../base/stream-checks.ts'
 import {
   bareError,
@@ -15,30 +16,31 @@ import {
   scriptedUpstream,
 } from '../base/streams.ts'
 
-/** Uses the official client's accumulator, or Google's chunks in order. */
-const ask = (format: Format, fetch: typeof globalThis.fetch) =>
-  sendWithSdk(format, { fetch }, { ...simpleRequest(format, true), stream: true })
+/** Uses the official client's accumulator, or the chunks of Google's and Ollama's in order. */
+const ask = (format: ClientFormat, fetch: typeof globalThis.fetch) =>
+  sendWithClient(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
 /** Uses the SDK's raw iterator instead of its helper. */
-async function iterate(format: Format, fetch: typeof globalThis.fetch): Promise<number> {
+async function iterate(format: ClientFormat, fetch: typeof globalThis.fetch): Promise<number> {
   const messages = [{ role: 'user' as const, content: 'Hello' }]
   const model = 'recorded'
-  const streams: Readonly<Record<Format, () => Promise<AsyncIterable<unknown>>>> = {
+  const streams: Readonly<Record<ClientFormat, () => Promise<AsyncIterable<unknown>>>> = {
     chat: () => openaiClient({ fetch }).chat.completions.create({ model, messages, stream: true }),
     messages: () => anthropicClient({ fetch }).messages.create({ model, max_tokens: 64, messages, stream: true }),
     gemini: () => googleClient({ fetch }).models.generateContentStream({ model, contents: 'Hello' }),
     responses: () => openaiClient({ fetch }).responses.create({ model, input: 'Hello', stream: true }),
+    ollama: () => ollamaClient({ fetch }).chat({ model, messages, stream: true }),
   }
   let seen = 0
   for await (const _ of await streams[format]()) seen++
   return seen
 }
 
-const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
-const request = (format: Format): Request =>
+const pairs = clientFormats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
+const request = (format: ClientFormat): Request =>
   requestTo(format, JSON.stringify(simpleRequest(format, true)), {}, { stream: true })
 const raw = async (
-  format: Format,
+  format: ClientFormat,
   fetch: typeof globalThis.fetch,
 ): Promise<{ status: number; text: string; headers: Headers }> => {
   const response = await fetch(request(format))
@@ -131,8 +133,8 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
     expect(await ask(client, gateway())).toMatchObject({ text: 'one two three', usage: { input: 3, output: 3 } })
     const quiet = await raw(client, fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(events).fetch })))
     const beating = await raw(client, gateway())
-    // Responses clients receive heartbeats as comments.
-    const blocksIn = (text: string): number => text.split('\n\n').length
+    // Heartbeats are comments or events; in lines of JSON they are spaces.
+    const blocksIn = (text: string): number => text.split(client === 'ollama' ? /\n| (?=[ {])/ : '\n\n').length
     expect(blocksIn(beating.text)).toBeGreaterThan(blocksIn(quiet.text) + 2)
     if (client === 'messages') expect(beating.text).toContain('event: ping\ndata: {"type":"ping"}')
     checks++

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat } from '../base/recorded-traffic.ts'
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const schema = {
@@ -10,7 +10,7 @@ const schema = {
 }
 
 /** Feature-rich requests of each format. The tests add the model. */
-export const bodies: { readonly [F in Format]: readonly JsonObject[] } = {
+export const bodies: { readonly [F in ClientFormat]: readonly JsonObject[] } = {
   chat: [
     { messages: [{ role: 'user', content: 'hello' }] },
     {
@@ -274,6 +274,54 @@ export const bodies: { readonly [F in Format]: readonly JsonObject[] } = {
       parallel_tool_calls: true,
       max_tool_calls: 3,
       stream: true,
+    },
+  ],
+  ollama: [
+    { messages: [{ role: 'user', content: 'hello' }], stream: false },
+    {
+      think: 'high',
+      keep_alive: '5m',
+      format: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+      logprobs: true,
+      top_logprobs: 2,
+      options: {
+        temperature: 0.5,
+        top_p: 0.5,
+        top_k: 5,
+        seed: 7,
+        num_predict: 100,
+        stop: ['END'],
+        presence_penalty: 0.5,
+        frequency_penalty: 0.5,
+        num_ctx: 4096,
+        min_p: 0.1,
+      },
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'What is this?', images: [pixel] },
+        {
+          role: 'assistant',
+          content: 'I look.',
+          thinking: 'hm',
+          tool_calls: [{ id: 'call_1', type: 'function', function: { index: 0, name: 'find', arguments: { a: [1] } } }],
+        },
+        { role: 'tool', content: 'found', tool_name: 'find', tool_call_id: 'call_1' },
+        { role: 'user', content: 'go on' },
+      ],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'find',
+            description: 'finds',
+            parameters: {
+              type: 'object',
+              properties: { a: { type: 'array', items: { type: 'integer' } } },
+              required: ['a'],
+            },
+          },
+        },
+      ],
     },
   ],
 }

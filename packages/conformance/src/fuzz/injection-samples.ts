@@ -198,63 +198,14 @@ const more: { readonly [F in SharedFormat]: readonly JsonObject[] } = {
   ],
 }
 
-const requestsFor = (format: SharedFormat): readonly JsonObject[] =>
-  [...bodies[format], ...more[format]].map((body) => ({ model: 'probed', ...body }))
-const ollamaRequests: readonly JsonObject[] = [
-  {
-    model: 'probed',
-    stream: false,
-    think: 'high',
-    keep_alive: '5m',
-    format: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
-    logprobs: true,
-    top_logprobs: 2,
-    options: {
-      temperature: 0.5,
-      top_p: 0.5,
-      top_k: 5,
-      seed: 7,
-      num_predict: 100,
-      stop: ['END'],
-      presence_penalty: 0.5,
-      frequency_penalty: 0.5,
-      num_ctx: 4096,
-      min_p: 0.1,
-    },
-    messages: [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: 'What is this?', images: ['iVBORw0KGgoAAAANSUhEUg=='] },
-      {
-        role: 'assistant',
-        content: 'I look.',
-        thinking: 'hm',
-        tool_calls: [{ id: 'call_1', type: 'function', function: { index: 0, name: 'find', arguments: { a: [1] } } }],
-      },
-      { role: 'tool', content: 'found', tool_name: 'find', tool_call_id: 'call_1' },
-      { role: 'user', content: 'go on' },
-    ],
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: 'find',
-          description: 'finds',
-          parameters: {
-            type: 'object',
-            properties: { a: { type: 'array', items: { type: 'integer' } } },
-            required: ['a'],
-          },
-        },
-      },
-    ],
-  },
-]
+const requestsFor = (format: Format): readonly JsonObject[] =>
+  [...bodies[format], ...(format === 'ollama' ? [] : more[format])].map((body) => ({ model: 'probed', ...body }))
 export const requestsOf: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: requestsFor('chat'),
   messages: requestsFor('messages'),
   gemini: requestsFor('gemini'),
   responses: requestsFor('responses'),
-  ollama: ollamaRequests,
+  ollama: requestsFor('ollama'),
 }
 
 export const chatUsage = {

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
 
 /** A JSON call of an operation other than generation. */
 export interface OperationCall {
   /** `{model}` is replaced by the model's name; without it, the name goes into the body. */
   readonly path: string
-  readonly dialect: Format
+  readonly dialect: ClientFormat
   /** Names of models that serve the operation in the fuzz gateway. */
   readonly models: readonly string[]
   readonly body: JsonObject
@@ -124,4 +124,28 @@ export const operationCalls: readonly OperationCall[] = [
     models: ['chat'],
     body: { voice: 'alloy', modalities: ['text'], turn_detection: { type: 'server_vad' } },
   },
+  {
+    path: '/api/generate',
+    dialect: 'ollama',
+    models: generating,
+    body: {
+      prompt: 'hello',
+      system: 'Be brief.',
+      images: ['iVBORw0KGgo='],
+      stream: false,
+      think: true,
+      raw: false,
+      template: 't',
+      context: [1, 2],
+      options: { seed: 1, stop: ['a'] },
+    },
+  },
+  { path: '/api/generate', dialect: 'ollama', models: ['chat'], body: { prompt: 'a', suffix: 'c', stream: true } },
+  {
+    path: '/api/embed',
+    dialect: 'ollama',
+    models: ['chat', 'gemini', 'cohere', 'jina', 'voyage'],
+    body: { input: ['one', 'two'], truncate: true, dimensions: 8, keep_alive: 0, options: { num_ctx: 1 } },
+  },
+  { path: '/api/embeddings', dialect: 'ollama', models: ['chat', 'gemini'], body: { prompt: 'one', keep_alive: '5m' } },
 ]

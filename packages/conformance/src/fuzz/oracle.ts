@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
 
 // Rules for valid responses, derived from the formats alone: no gateway code is used here.
 
@@ -43,6 +43,15 @@ export function readSse(bytes: Uint8Array): SseEvent[] {
   return sent
 }
 
+/** Returns the objects of a client's stream as events. Ollama's clients read lines. */
+const readClientStream = (format: ClientFormat, bytes: Uint8Array): SseEvent[] =>
+  format === 'ollama'
+    ? new TextDecoder()
+        .decode(bytes)
+        .split('\n')
+        .flatMap((data, at, { length }) => (data.trim() === '' ? [] : [{ event: '', data, whole: at < length - 1 }]))
+    : readSse(bytes)
+
 const typeOf = (value: Json | undefined): string => textOf(objectOf(value).type)
 /**
  * Returns the type of an event: some readers use its name, others its data. Empty if the two contradict or the data is
@@ -56,7 +65,7 @@ function wordOf(value: Json | undefined, event: string): string {
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
 /** Events by which a client of the format considers a response complete. */
-const successes: Readonly<Record<Format, (data: string, value: Json | undefined, event: string) => boolean>> = {
+const successes: Readonly<Record<ClientFormat, (data: string, value: Json | undefined, event: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
   // Clients of Messages ignore events without a name.
   messages: (_, value, event) => event === 'message_stop' && wordOf(value, event) === event,
@@ -64,17 +73,19 @@ const successes: Readonly<Record<Format, (data: string, value: Json | undefined,
     listOf(objectOf(value).candidates).some((one) => isSet(objectOf(one).finishReason)) ||
     (objectOf(objectOf(value).promptFeedback).blockReason ?? undefined) !== undefined,
   responses: (_, value, event) => ['response.completed', 'response.incomplete'].includes(wordOf(value, event)),
+  ollama: (_, value) => objectOf(value).done === true,
 }
 
 const terminals: ReadonlySet<string> = new Set(['message_stop', 'response.completed', 'response.incomplete'])
 
 /** Returns true for an event that a client of the format considers an error. */
-const errors: Readonly<Record<Format, (value: Json | undefined, event: string) => boolean>> = {
+const errors: Readonly<Record<ClientFormat, (value: Json | undefined, event: string) => boolean>> = {
   chat: (value, event) => Boolean(objectOf(value).error) || event === 'error',
   // Clients of Messages ignore events without a name.
   messages: (_, event) => event === 'error',
   gemini: (value) => Boolean(objectOf(value).error),
   responses: (value, event) => wordOf(value, event) === 'error' || Boolean(objectOf(value).error),
+  ollama: (value) => 'error' in objectOf(value),
 }
 /**
  * Returns true for an event that an upstream may have meant as an error.
@@ -96,8 +107,8 @@ export interface StreamSummary {
   readonly broken: readonly number[]
 }
 
-function summarizeStream(format: Format, bytes: Uint8Array): StreamSummary {
-  const events = readSse(bytes)
+function summarizeStream(format: ClientFormat, bytes: Uint8Array): StreamSummary {
+  const events = readClientStream(format, bytes)
   const reported = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
   for (const [place, { data, event }] of events.entries()) {
     // Whitespace and a byte order mark around the JSON are ignored.
@@ -141,7 +152,8 @@ function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedR
 }
 
 /** Returns true if the error object conforms to the dialect. */
-function dialectError(format: Format, status: number, body: JsonObject): boolean {
+function dialectError(format: ClientFormat, status: number, body: JsonObject): boolean {
+  if (format === 'ollama') return textOf(body.error) !== ''
   const error = objectOf(body.error)
   if (textOf(error.message) === '') return false
   if (format === 'gemini') return error.code === status && textOf(error.status) !== ''
@@ -150,7 +162,7 @@ function dialectError(format: Format, status: number, body: JsonObject): boolean
 }
 
 /** Returns true if the body is an error that the dialect's own clients can read. */
-export const isDialectError = (format: Format, status: number, text: string): boolean => {
+export const isDialectError = (format: ClientFormat, status: number, text: string): boolean => {
   const body = parseJson(text)
   return isObject(body) && dialectError(format, status, body)
 }
@@ -187,7 +199,7 @@ export interface ClientResponse {
  * @param ownFault the upstream's status blamed the request
  */
 export function streamDefect(
-  client: Format,
+  client: ClientFormat,
   upstream: Format,
   sent: Uint8Array,
   came: ClientResponse,
@@ -231,7 +243,7 @@ export function streamDefect(
 }
 
 /** Returns the error in an error response, or undefined. @param ownFault the upstream blamed the request */
-export function errorDefect(client: Format, { status, text }: ClientResponse, ownFault: boolean): string | undefined {
+export function errorDefect(client: ClientFormat, { status, text }: ClientResponse, ownFault: boolean): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`
   if (status < 500 && !ownFault) return `status ${status} for an upstream error`

@@ -3,7 +3,7 @@ import { createFakeProvider } from '@modelgate/testing'
 import { beforeAll, expect, test } from 'vitest'
 import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { isObject, parseJson } from '../base/json.ts'
-import { type Format, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
 import { wholeResponse } from '../base/upstream-responses.ts'
 import { internalLeak, isDialectError } from './oracle.ts'
@@ -98,7 +98,7 @@ function complaint(request: FuzzRequest, { status, text }: { status: number; tex
   const inside = status < 400 ? internalLeak('', []) : internalLeak(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
   // An unknown path returns an error in the Chat Completions format.
-  const dialects: readonly Format[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
+  const dialects: readonly ClientFormat[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
   if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
     return `status ${status} has a body outside of the ${request.dialect} dialect`
   for (const body of sent) if (!isObject(parseJson(body))) return `the upstream body is not a JSON object: ${body}`

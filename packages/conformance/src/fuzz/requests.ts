@@ -1,6 +1,6 @@
 import { pathOf, queryOf } from '../base/gateways.ts'
 import type { JsonObject } from '../base/json.ts'
-import { type Format, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormats, formats } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
 import { mutateBytes } from './byte-mutations.ts'
 import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
@@ -10,7 +10,7 @@ import { operationCalls } from './operations.ts'
 interface Base {
   readonly path: string
   readonly query: string
-  readonly dialect: Format
+  readonly dialect: ClientFormat
   /** A format or another upstream; the model `<upstream>-model` leads to it. */
   readonly upstream: string
   readonly body: Node
@@ -22,7 +22,7 @@ const named = (body: JsonObject, model: string): JsonObject =>
 
 /** @param model returns the gateway's model name for an upstream */
 export const requestBases = (model: (upstream: string) => string, withOperations: boolean): readonly Base[] => {
-  const generations = formats.flatMap((client) =>
+  const generations = clientFormats.flatMap((client) =>
     formats.flatMap((upstream) =>
       bodies[client].map((body, place) => {
         const requested = { model: model(upstream), stream: client === 'gemini' ? place > 0 : body.stream === true }
@@ -141,7 +141,7 @@ export interface FuzzRequest {
   readonly query: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  readonly dialect: Format
+  readonly dialect: ClientFormat
   readonly upstream: string
   readonly generates: boolean
 }

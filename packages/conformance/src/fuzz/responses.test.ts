@@ -3,7 +3,15 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { isObject, type Json, listOf, type objectOf, parseJson } from '../base/json.ts'
-import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
+import {
+  type ClientFormat,
+  clientFormats,
+  type Format,
+  formats,
+  haveRecordings,
+  recordedExchanges,
+  simpleRequest,
+} from '../base/recorded-traffic.ts'
 import { errorEvent } from '../base/streams.ts'
 import { wholeResponse } from '../base/upstream-responses.ts'
 import { mutateBytes } from './byte-mutations.ts'
@@ -83,11 +91,12 @@ async function ask(request: Request): Promise<Came> {
 }
 
 /** Minimum of a valid response in each format. */
-const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => boolean } = {
+const shapes: { readonly [F in ClientFormat]: (body: ReturnType<typeof objectOf>) => boolean } = {
   chat: ({ choices }) => listOf(choices).every(isObject) && listOf(choices).length > 0,
   messages: ({ type, content }) => type === 'message' && Array.isArray(content),
   gemini: ({ candidates, promptFeedback }) => Array.isArray(candidates) || isObject(promptFeedback),
   responses: ({ output, status }) => Array.isArray(output) && typeof status === 'string',
+  ollama: ({ message, done }) => isObject(message) && done === true,
 }
 
 /** Returns true if the upstream sent a complete JSON object. */
@@ -96,7 +105,7 @@ function isWhole(play: Play): boolean {
   return isObject(parseJson(decoder.decode(sentBytes(play))))
 }
 
-function judge(client: Format, upstream: Format, play: Play, came: Came): string | undefined {
+function judge(client: ClientFormat, upstream: Format, play: Play, came: Came): string | undefined {
   const { status } = play
   if (came.status !== 200) {
     if (status === 401 && came.status < 500) return `an upstream's 401 became ${came.status}`
@@ -115,10 +124,10 @@ function judge(client: Format, upstream: Format, play: Play, came: Came): string
 function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string | undefined> {
   const { format, body } = pick(bases, base)
   const answer = excludeFromTiming(() => playOf(mutateBytes(mutateJson(body, steps), bytes), play, 'application/json'))
-  return tryPlay(pick(formats, client), format, answer)
+  return tryPlay(pick(clientFormats, client), format, answer)
 }
 
-async function tryPlay(client: Format, format: Format, play: Play): Promise<string | undefined> {
+async function tryPlay(client: ClientFormat, format: Format, play: Play): Promise<string | undefined> {
   under.begin(play)
   const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
   const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
@@ -212,7 +221,7 @@ async function tryOperation(recipe: Recipe): Promise<string | undefined> {
 
 beforeAll(async () => {
   for (let base = 0; base < bases.length; base++)
-    for (let client = 0; client < formats.length; client++) await tryAnswer({ ...none, base, client })
+    for (let client = 0; client < clientFormats.length; client++) await tryAnswer({ ...none, base, client })
   await settled(findOperations())
 }, 60_000)
 
@@ -225,10 +234,10 @@ describe('responses', () => {
   test('of generation may contain an object without a primitive form at any place without an exception', async () => {
     const found: string[] = []
     let nth = 0
-    // Each place is tested with two of the four clients, in rotation.
+    // Each place is tested with two of the clients, in rotation.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
       for (const { body: spoilt, place } of withUnprintableValues(encoder.encode(mutateJson(body, []))))
-        for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
+        for (const client of [clientFormats[nth % 5] ?? 'chat', clientFormats[(nth++ + 2) % 5] ?? 'chat']) {
           const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
           if (wrong !== undefined) found.push(`${place}: ${wrong}`)
         }

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
-import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
+import {
+  type ClientFormat,
+  clientFormats,
+  type Format,
+  haveRecordings,
+  recordedExchanges,
+  simpleRequest,
+} from '../base/recorded-traffic.ts'
 import { fuzzGateway } from './gateway.ts'
 import { pick } from './json-mutations.ts'
 import { internalLeak, streamDefect } from './oracle.ts'
@@ -45,10 +52,10 @@ const recipes: fc.Arbitrary<Recipe> = fc.record({
 })
 
 const requests = Object.fromEntries(
-  formats.map((format) => [format, JSON.stringify(simpleRequest(format, true))]),
-) as Record<Format, string>
+  clientFormats.map((format) => [format, JSON.stringify(simpleRequest(format, true))]),
+) as Record<ClientFormat, string>
 
-function requestFor(client: Format, upstream: Format, array: boolean): Request {
+function requestFor(client: ClientFormat, upstream: Format, array: boolean): Request {
   const body = requests[client].replace('"recorded"', `"${upstream}-model"`)
   const request = requestTo(client, body, {}, { model: `${upstream}-model`, stream: true })
   return array ? new Request(request.url.replace('?alt=sse', ''), request) : request
@@ -89,7 +96,7 @@ async function ask(request: Request, leaves: number | null): Promise<Came> {
   return { status, bytes, text: bytes.toString('utf8') }
 }
 
-function judge(client: Format, upstream: Format, play: Play, came: Came, array: boolean): string | undefined {
+function judge(client: ClientFormat, upstream: Format, play: Play, came: Came, array: boolean): string | undefined {
   const { status } = play
   const reported = { ...came }
   if (array && came.status === 200) {
@@ -107,13 +114,13 @@ function judge(client: Format, upstream: Format, play: Play, came: Came, array: 
 
 function tryStream({ stream, play, client: place, leaves, array: asArray }: Recipe): Promise<string | undefined> {
   const base = pick(bases, stream.base)
-  const client = pick(formats, place)
+  const client = pick(clientFormats, place)
   const array = asArray && client === 'gemini'
   return tryPlay(client, base.format, playOf(streamOf(base, stream), play, 'text/event-stream'), leaves, array)
 }
 
 async function tryPlay(
-  client: Format,
+  client: ClientFormat,
   upstream: Format,
   play: Play,
   leaves: number | null,
@@ -140,7 +147,7 @@ const calm = { head: [], cuts: 0, ending: 0 }
 
 beforeAll(async () => {
   for (let base = 0; base < bases.length; base++)
-    for (let client = 0; client < formats.length; client++)
+    for (let client = 0; client < clientFormats.length; client++)
       await tryStream({ stream: { ...still, base }, play: calm, client, leaves: null, array: false })
 }, 60_000)
 
@@ -166,10 +173,10 @@ function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; plac
 test('handles an object without a primitive form at any place of a stream without an exception', async () => {
   const found: string[] = []
   let nth = 0
-  // Each place is tested with two of the four clients, in rotation.
+  // Each place is tested with two of the clients, in rotation.
   for (const base of streamBases)
     for (const { body, place } of withWordlessEvents(decoder.decode(streamOf(base, { ...still, base: 0 }))))
-      for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
+      for (const client of [clientFormats[nth % 5] ?? 'chat', clientFormats[(nth++ + 2) % 5] ?? 'chat']) {
         const wrong = await tryPlay(client, base.format, playOf(body, calm, 'text/event-stream'), null, false)
         if (wrong !== undefined) found.push(`${place}: ${wrong}`)
       }

@@ -4,38 +4,43 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { noSharedHealth, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { objectOf, parseJson, textOf } from '../base/json.ts'
 import { type RawAnswer, type RawCall, rawCall } from '../base/raw-http.ts'
-import { type Format, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, formats } from '../base/recorded-traffic.ts'
 import type { Running, ServerKind } from '../base/servers.ts'
 
 export const token = 'client-token-of-alice-77f3'
 export const narrowToken = 'client-token-of-bob-19c2'
 
 /** The smallest request of each format, without a model. */
-const questions: Readonly<Record<Format, object>> = {
+const questions: Readonly<Record<ClientFormat, object>> = {
   chat: { messages: [{ role: 'user', content: 'hello' }] },
   messages: { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 },
   gemini: { contents: [{ parts: [{ text: 'hello' }] }] },
   responses: { input: 'hello' },
+  ollama: { messages: [{ role: 'user', content: 'hello' }], stream: false },
 }
 
+/** Returns the model of a client's requests: one of an upstream of its own format, if there is one. */
+const modelOf = (format: ClientFormat): string => (format === 'ollama' ? 'chat-model' : `${format}-model`)
+
 /** Returns a minimal generation request. Gemini has model and streaming in the path instead. */
-export function bodyOf(format: Format, more: Record<string, unknown> = {}): string {
+export function bodyOf(format: ClientFormat, more: Record<string, unknown> = {}): string {
   const { model: _model, stream: _stream, ...rest } = more
-  const named = { model: `${format}-model`, ...more }
+  const named = { model: modelOf(format), ...more }
   return JSON.stringify({ ...questions[format], ...(format === 'gemini' ? rest : named) })
 }
 /** Returns the path of the request, for the same `more`. */
-export const targetOf = (format: Format, { model, stream }: Record<string, unknown> = {}): string => {
-  const requested = { model: typeof model === 'string' ? model : `${format}-model`, stream: stream === true }
+export const targetOf = (format: ClientFormat, { model, stream }: Record<string, unknown> = {}): string => {
+  const requested = { model: typeof model === 'string' ? model : modelOf(format), stream: stream === true }
   return `${pathOf(format, requested)}${queryOf(format, requested)}`
 }
-/** Returns every path that accepts such a body. Chat has none for token counts. */
-export function targetsOf(format: Format, model = `${format}-model`): readonly string[] {
-  const counts: Readonly<Record<Format, readonly string[]>> = {
+/** Returns every path that accepts such a body. Chat and Ollama have none for token counts. */
+export function targetsOf(format: ClientFormat, model = modelOf(format)): readonly string[] {
+  const counts: Readonly<Record<ClientFormat, readonly string[]>> = {
     chat: [],
     messages: ['/v1/messages/count_tokens'],
     gemini: [`/v1beta/models/${model}:countTokens`],
     responses: ['/v1/responses/input_tokens'],
+    ollama: [],
   }
   return [targetOf(format, { model }), ...counts[format]]
 }
@@ -46,16 +51,20 @@ export const good = { ...json, ...version, ...bearer }
 
 export interface DialectError {
   readonly message: string
-  /** The kind in the dialect's terms; Google's `status`. */
+  /** The kind in the dialect's terms; Google's `status`. Ollama has none. */
   readonly type: string
   readonly param: unknown
   readonly code: unknown
 }
 
 /** Returns an error in the expected dialect; throws for any other shape. */
-export function errorIn(format: Format, answer: RawAnswer): DialectError {
+export function errorIn(format: ClientFormat, answer: RawAnswer): DialectError {
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   const body = objectOf(parseJson(answer.text))
+  if (format === 'ollama') {
+    expect(body).toEqual({ error: expect.stringMatching(/./) })
+    return { message: textOf(body.error), type: '', param: undefined, code: undefined }
+  }
   const error = objectOf(body.error)
   expect(textOf(error.message)).not.toBe('')
   const message = textOf(error.message)
@@ -83,14 +92,15 @@ const fieldIn = (details: unknown): unknown =>
     .map((violation) => objectOf(violation).field)[0]
 
 /** Error types of 400 and 401 in each dialect. */
-export const invalid: Readonly<Record<Format, string>> = {
+export const invalid: Readonly<Record<ClientFormat, string>> = {
   chat: 'invalid_request_error',
   messages: 'invalid_request_error',
   gemini: 'INVALID_ARGUMENT',
   responses: 'invalid_request_error',
+  ollama: '',
 }
 
-export function expectUnknownToken(format: Format, answer: RawAnswer, operation?: string): void {
+export function expectUnknownToken(format: ClientFormat, answer: RawAnswer, operation?: string): void {
   expect(answer.headers['x-should-retry']).toBe('false')
   if (operation === 'rerank') {
     // Clients of rerank read the message where Cohere has it.
@@ -105,7 +115,7 @@ export function expectUnknownToken(format: Format, answer: RawAnswer, operation?
   } else
     expect([answer.status, error.type]).toEqual([
       401,
-      format === 'messages' ? 'authentication_error' : 'invalid_request_error',
+      format === 'messages' ? 'authentication_error' : invalid[format],
     ])
 }
 
@@ -120,7 +130,7 @@ export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
   gateway.routes.map((route) => {
     const { method, format } = route
     const path = route.path
-      .replace('{model}', `${format}-model`)
+      .replace('{model}', modelOf(format))
       .replace('{id}', 'resp_unknown')
       .replace('{publisher}', 'org')
       .replaceAll(/\{\w+\}/g, 'name')
@@ -137,9 +147,9 @@ export interface HttpFixture {
   /** Sends one request; the response is recorded for `expectNoSecrets`. */
   call(raw: RawCall, to?: Running): Promise<RawAnswer>
   /** Sends a generation call with this body, on the path of the format's own model. */
-  post(format: Format, body: RawCall['body'], headers?: Record<string, string>): Promise<RawAnswer>
+  post(format: ClientFormat, body: RawCall['body'], headers?: Record<string, string>): Promise<RawAnswer>
   /** Sends the smallest request with additional fields or another model. */
-  ask(format: Format, more?: Record<string, unknown>, headers?: Record<string, string>): Promise<RawAnswer>
+  ask(format: ClientFormat, more?: Record<string, unknown>, headers?: Record<string, string>): Promise<RawAnswer>
 }
 
 let exchanges = 0

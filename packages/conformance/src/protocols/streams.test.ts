@@ -1,9 +1,11 @@
 // Isolated: compares generated identifiers, which other files of the same process draw from as well.
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf, gatewayTo } from '../base/gateways.ts'
+import { sendWithClient } from '../base/ollama-client.ts'
 import {
+  type ClientFormat,
+  clientFormats,
   type Exchange,
-  type Format,
   formats,
   fullRun,
   haveRecordings,
@@ -12,7 +14,6 @@ import {
   simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import { sendWithSdk } from '../base/sdk-clients.ts'
 import {
   createPicker,
   eventEnds,
@@ -41,16 +42,16 @@ const streams = (index: 'INDEX.tsv' | 'CORE.tsv'): Exchange[] =>
       terminalAt(utf8.encode(exchange.answer), exchange.format) >= 0,
   )
 
-const each = <T>(make: (format: Format) => T): Record<Format, T> =>
-  Object.fromEntries(formats.map((format) => [format, make(format)])) as Record<Format, T>
-const gateways = each((format) => gatewayTo(format))
-const requests = each((format) => JSON.stringify(simpleRequest(format, true)))
-async function through(exchange: Exchange, client: Format, ...cut: Parameters<typeof transportOf>) {
+const each = <F extends ClientFormat, T>(every: readonly F[], make: (format: F) => T): Record<F, T> =>
+  Object.fromEntries(every.map((format) => [format, make(format)])) as Record<F, T>
+const gateways = each(formats, (format) => gatewayTo(format))
+const requests = each(clientFormats, (format) => JSON.stringify(simpleRequest(format, true)))
+async function through(exchange: Exchange, client: ClientFormat, ...cut: Parameters<typeof transportOf>) {
   const answer = await fetchStream(gateways[exchange.format], client, requests[client], transportOf(...cut))
-  // Formats without a timestamp get the current one.
+  // Formats without a timestamp get the current one; Ollama's states measured durations.
   return { ...answer, text: timeless(answer.text) }
 }
-async function expectOnlyError(exchange: Exchange, client: Format, bytes: Uint8Array): Promise<void> {
+async function expectOnlyError(exchange: Exchange, client: ClientFormat, bytes: Uint8Array): Promise<void> {
   const answer = await through(exchange, client, bytes)
   try {
     onlyError(client, answer)
@@ -63,17 +64,18 @@ async function expectOnlyError(exchange: Exchange, client: Format, bytes: Uint8A
 const timeless = (text: string): string =>
   text
     .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
-    .replaceAll(/"createTime":"[^"]*"/g, '"createTime":""')
-const ask = (format: Format, fetch: typeof globalThis.fetch): Promise<unknown> =>
-  sendWithSdk(format, { fetch }, { ...simpleRequest(format, true), stream: true })
+    .replaceAll(/"(createTime|created_at)":"[^"]*"/g, '"$1":""')
+    .replaceAll(/"(\w+_duration)":\d+/g, '"$1":0')
+const ask = (format: ClientFormat, fetch: typeof globalThis.fetch): Promise<unknown> =>
+  sendWithClient(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
 describe.skipIf(!haveRecordings)('recorded streams', () => {
   const core = new Set(haveRecordings ? streams('CORE.tsv').map(({ path }) => path) : [])
   const all = haveRecordings ? streams('INDEX.tsv') : []
   const pick = createPicker(42)
   /** Clients of all formats for core streams, one rotating client for each other stream. */
-  const clientsOf = (exchange: Exchange, at: number): readonly Format[] =>
-    fullRun || core.has(exchange.path) ? formats : [formats[at % formats.length] ?? 'chat']
+  const clientsOf = (exchange: Exchange, at: number): readonly ClientFormat[] =>
+    fullRun || core.has(exchange.path) ? clientFormats : [clientFormats[at % clientFormats.length] ?? 'chat']
 
   beforeEach(() => {
     // Generated ids would differ between runs.
@@ -85,7 +87,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   afterEach(() => vi.restoreAllMocks())
   afterAll(() =>
     console.log(
-      `streams: ${all.length} recorded streams, ${core.size} of them for clients of all four formats: ${counts.oneByte} read byte by byte, ${counts.twoParts} splits in two,` +
+      `streams: ${all.length} recorded streams, ${core.size} of them for clients of all ${clientFormats.length} formats: ${counts.oneByte} read byte by byte, ${counts.twoParts} splits in two,` +
         `${counts.lineEnds} with other line ends; ${counts.eventCuts} cut after an event, ${counts.byteCuts} after a byte,` +
         `${counts.thrown} times an SDK threw`,
     ),
@@ -108,7 +110,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
           const every =
             core.has(exchange.path) &&
             bytes.length <= (fullRun ? smallBytes : 400) &&
-            (fullRun || client === formats[at % 4])
+            (fullRun || client === clientFormats[at % clientFormats.length])
           const splits = every ? bytes.length - 1 : fullRun ? (core.has(exchange.path) ? 60 : 8) : 1
           for (let at = 0; at < splits; at++) {
             const position = every ? at + 1 : 1 + pick(bytes.length - 1)
@@ -126,7 +128,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
     'produce the same output with other line ends, a byte order mark and comments; in pass-through they stay unchanged',
     async () => {
       for (const [at, exchange] of all.entries()) {
-        const others = formats.filter((format) => format !== exchange.format)
+        const others = clientFormats.filter((format) => format !== exchange.format)
         const client = others[at % others.length] ?? exchange.format
         const lines = exchange.answer.replaceAll('\r\n', '\n')
         const whole = await through(exchange, client, utf8.encode(lines))
@@ -189,9 +191,9 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
       for (const exchange of small) {
         const bytes = utf8.encode(exchange.answer)
         const last = terminalAt(bytes, exchange.format)
-        for (const [place, client] of formats.entries())
+        for (const [place, client] of clientFormats.entries())
           for (let end = 0; end <= last; end++) {
-            // Every byte for two of the four clients.
+            // Every byte for every second client.
             if (!fullRun && (end + place) % 2 === 1) continue
             await expectOnlyError(exchange, client, bytes.subarray(0, end))
             counts.byteCuts++
@@ -208,7 +210,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
       for (const exchange of all.filter(({ path }) => core.has(path))) {
         const bytes = utf8.encode(exchange.answer)
         const last = terminalAt(bytes, exchange.format)
-        for (const client of formats)
+        for (const client of clientFormats)
           for (const breaks of [undefined, new Error('reset')])
             for (const end of [pick(last), last]) {
               const served = serveBytes(bytes.subarray(0, end), { stream: true, ...(breaks ? { breaks } : {}) })
@@ -227,7 +229,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
 
   test('report success only if the upstream did', async () => {
     for (const exchange of all)
-      for (const client of formats) {
+      for (const client of clientFormats) {
         const { text } = await through(exchange, client, utf8.encode(exchange.answer))
         // In pass-through, an upstream that claims success in several chunks is passed on unchanged.
         const claims = client === exchange.format ? successClaims(client, exchange.answer) : 1

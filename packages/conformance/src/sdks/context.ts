@@ -3,8 +3,10 @@ import type { GoogleGenAI } from '@google/genai'
 import { createGateway, type FinishEvent, type Gateway, type Loss } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
+import type { Ollama } from 'ollama'
 import type OpenAI from 'openai'
 import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { ollamaClient } from '../base/ollama-client.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients.ts'
 import type { ServerKind } from '../base/servers.ts'
@@ -33,8 +35,9 @@ export interface SdkFixture {
   readonly openai: OpenAI
   readonly anthropic: Anthropic
   readonly google: GoogleGenAI
+  readonly ollama: Ollama
   /** The same clients with an unknown token. */
-  readonly unknownTokenClients: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
+  readonly unknownTokenClients: Pick<SdkFixture, 'openai' | 'anthropic' | 'google' | 'ollama'>
   /** Events of finished calls. */
   readonly finished: FinishEvent[]
   readonly gateway: Gateway
@@ -82,10 +85,12 @@ export async function createSdkFixture(
     openai: openaiClient(place),
     anthropic: anthropicClient(place),
     google: googleClient(place),
+    ollama: ollamaClient(place),
     unknownTokenClients: {
       openai: openaiClient(stranger),
       anthropic: anthropicClient(stranger),
       google: googleClient(stranger),
+      ollama: ollamaClient(stranger),
     },
     finished,
     gateway,

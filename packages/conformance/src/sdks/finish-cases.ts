@@ -1,25 +1,26 @@
 import { expect } from 'vitest'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
 import { type Case, lossesOf, onTwoServers, rejection } from './context.ts'
 import type { ConversationResult } from './conversation.ts'
-import { conversationStarters } from './sdk-callers.ts'
+import { clientConversations, hasTokenDetails } from './ollama-conversation.ts'
 
 const apology = "I'm sorry, but I can't help with that."
 
 type Word = 'length' | 'filter' | 'refusal'
 /** Finish reasons of each dialect for incomplete responses. */
-const words: Readonly<Record<Format, Readonly<Record<Word, string>>>> = {
+const words: Readonly<Record<ClientFormat, Readonly<Record<Word, string>>>> = {
   chat: { length: 'length', filter: 'content_filter', refusal: 'content_filter' },
   messages: { length: 'max_tokens', filter: 'refusal', refusal: 'refusal' },
   gemini: { length: 'MAX_TOKENS', filter: 'SAFETY', refusal: 'SAFETY' },
   responses: { length: 'max_output_tokens', filter: 'content_filter', refusal: 'content_filter' },
+  ollama: { length: 'length', filter: 'content_filter', refusal: 'content_filter' },
 }
 
 /**
  * OpenAI's refusals end with the ordinary finish reason. Google blocks the prompt, with its own reason for its own
  * clients.
  */
-function refusalEnd(client: Format, upstream: Format): string {
+function refusalEnd(client: ClientFormat, upstream: Format): string {
   if (client === 'chat' && upstream === 'chat') return 'stop'
   if (client === 'responses' && (upstream === 'chat' || upstream === 'responses')) return 'completed'
   if (client === 'gemini' && upstream === 'gemini') return 'PROHIBITED_CONTENT'
@@ -27,14 +28,14 @@ function refusalEnd(client: Format, upstream: Format): string {
 }
 
 /** Returns true if a refusal's text is separate: both client and upstream have a field for it. */
-function refusalIsApart(client: Format, upstream: Format): boolean {
+function refusalIsApart(client: ClientFormat, upstream: Format): boolean {
   if (upstream === 'messages') return false
   if (upstream === 'gemini') return true
   return client === 'chat' || client === 'responses'
 }
 
 /** Losses of a refusal that only the upstream's own format can express. */
-function refusalLosses(client: Format, upstream: Format): readonly string[] {
+function refusalLosses(client: ClientFormat, upstream: Format): readonly string[] {
   if (client === upstream) return []
   return upstream === 'messages' ? ['/stop_details'] : upstream === 'gemini' ? ['/promptFeedback'] : []
 }
@@ -51,9 +52,9 @@ const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: tru
 ]
 
 /** Responses that end early, and their usage. */
-export const finishCases = (client: Format): readonly Case[] => [
+export const finishCases = (client: ClientFormat): readonly Case[] => [
   ...inBothModes('receives a response that ends at the token limit', (stream) => async (setting) => {
-    const talk = conversationStarters[client](setting, { stream, tokenLimit: 16 })
+    const talk = clientConversations[client](setting, { stream, tokenLimit: 16 })
     const text = await talk.sendUserMessage({ text: '[[words:50]]' })
     expect(text.text.split(' ')).toHaveLength(16)
     expect(text.finishReason).toBe(words[client].length)
@@ -62,7 +63,7 @@ export const finishCases = (client: Format): readonly Case[] => [
   ...onTwoServers(
     inBothModes('receives a response that ends with a content filter', (stream) => async (setting) => {
       setting.fake.reply({ text: 'one two', finish: 'content-filter' })
-      const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+      const text = await clientConversations[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
       expect([text.text, text.finishReason]).toEqual(['one two', words[client].filter])
     }),
   ),
@@ -71,7 +72,7 @@ export const finishCases = (client: Format): readonly Case[] => [
     const { upstream } = setting
     let text: ConversationResult | undefined
     const losses = await lossesOf(setting, async () => {
-      text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: '[[refuse]]' })
+      text = await clientConversations[client](setting, { stream }).sendUserMessage({ text: '[[refuse]]' })
     })
     expect(text?.finishReason).toBe(refusalEnd(client, upstream))
     const apart = refusalIsApart(client, upstream)
@@ -81,8 +82,9 @@ export const finishCases = (client: Format): readonly Case[] => [
   }),
   ...inBothModes('receives cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })
-    const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
-    expect(text.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
+    const text = await clientConversations[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+    const details = hasTokenDetails(client) ? { cacheRead: 640, reasoning: 70 } : {}
+    expect(text.usage).toMatchObject({ input: 1000, output: 90, ...details })
   }),
   ...breaks.map(
     ({ name, fault, tells }): Case => ({
@@ -90,7 +92,7 @@ export const finishCases = (client: Format): readonly Case[] => [
       async run(setting) {
         const { finished } = setting
         const error = await rejection(
-          conversationStarters[client](setting, { stream: true }).sendUserMessage({ text: `[[words:50]] ${fault}` }),
+          clientConversations[client](setting, { stream: true }).sendUserMessage({ text: `[[words:50]] ${fault}` }),
         )
         expect(error).toBeInstanceOf(Error)
         if (tells !== undefined) expect(error.message).toMatch(tells)

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
 import { type Case, lossesOf, pixel, pixelBytes, rejection, type SdkFixture } from './context.ts'
 import type { Conversation, Piece } from './conversation.ts'
-import { conversationStarters } from './sdk-callers.ts'
+import { clientConversations } from './ollama-conversation.ts'
 
 const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
 /** A WAV file without samples. */
@@ -16,9 +16,9 @@ type Outcome = string | 'refused' | 'left out'
 interface Medium {
   readonly piece: Piece
   /** In a user message. */
-  readonly shown: (upstream: Format, client: Format) => Outcome
+  readonly shown: (upstream: Format, client: ClientFormat) => Outcome
   /** In a tool result. Default: as in a user message. */
-  readonly answered?: (upstream: Format, client: Format) => Outcome
+  readonly answered?: (upstream: Format, client: ClientFormat) => Outcome
 }
 
 /** Every kind of media. Chat and responses have files, the others documents; Gemini's have no names. */
@@ -51,18 +51,21 @@ const media: Readonly<Record<string, Medium>> = {
 }
 /**
  * Returns true for media that a client cannot send: chat's tools return text, Messages has no audio, tools of Responses
- * no audio.
+ * no audio. Ollama has images in base64 only.
  */
-const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
-  name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
+const unsayable = (client: ClientFormat, name: string, byTool: boolean): boolean =>
+  client === 'ollama'
+    ? name !== 'an image'
+    : name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
 
 /** Paths of a part in the client's body, which an error or a loss must name. */
-const places: Readonly<Record<Format, { readonly shown: RegExp; readonly answered: RegExp }>> = {
+const places: Readonly<Record<ClientFormat, { readonly shown: RegExp; readonly answered: RegExp }>> = {
   chat: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0/ },
   messages: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0\.content\.0/ },
   // The SDK's chat sends each chunk of a stream back as a separate content.
   gemini: { shown: /^contents\.0\.parts\.1/, answered: /^contents\.[23]\.parts\.0\.functionResponse\.parts\.0/ },
   responses: { shown: /^input\.0\.content\.1/, answered: /^input\.2\.output\.0/ },
+  ollama: { shown: /^messages\.0\.images\.0/, answered: /^messages\.2\.images\.0/ },
 }
 
 async function expectOutcome(
@@ -129,7 +132,7 @@ const toolTurn = async (talk: Conversation): Promise<void> => {
 }
 
 /** Cases of media from users and tools, from each client to each upstream. */
-export const mediaCases = (client: Format): readonly Case[] =>
+export const mediaCases = (client: ClientFormat): readonly Case[] =>
   Object.entries(media).flatMap(([name, { piece, shown, answered = shown }]) =>
     [false, true].flatMap((stream): Case[] => {
       const mode = stream ? 'streamed' : 'unstreamed'
@@ -138,7 +141,7 @@ export const mediaCases = (client: Format): readonly Case[] =>
         cases.push({
           name: `sends ${name}, ${mode}`,
           run(setting) {
-            const talk = conversationStarters[client](setting, { stream })
+            const talk = clientConversations[client](setting, { stream })
             return expectOutcome(
               setting,
               shown(setting.upstream, client),
@@ -152,7 +155,7 @@ export const mediaCases = (client: Format): readonly Case[] =>
         cases.push({
           name: `sends ${name} in a tool result, ${mode}`,
           async run(setting) {
-            const talk = conversationStarters[client](setting, { stream, tools: ['look'] })
+            const talk = clientConversations[client](setting, { stream, tools: ['look'] })
             await toolTurn(talk)
             await expectOutcome(
               setting,

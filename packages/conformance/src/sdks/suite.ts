@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
-import { type Format, fullRun, formats as upstreams } from '../base/recorded-traffic.ts'
-import { parsingServers, servers } from '../base/servers.ts'
+import { type ClientFormat, fullRun, formats as upstreams } from '../base/recorded-traffic.ts'
+import { parsingServers, prefixedServers, type ServerKind, servers } from '../base/servers.ts'
 import { type Case, createSdkFixture, type SdkFixture } from './context.ts'
 import { finishCases } from './finish-cases.ts'
 import { mediaCases } from './media-cases.ts'
@@ -9,7 +9,12 @@ import { thinkingCases } from './thinking-cases.ts'
 /** OpenAI's current models, one for each kind of restriction. */
 const currentModels = ['gpt-6-astra', 'gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4', 'gpt-5.2-codex', 'o3']
 
-const all = [...servers, ...parsingServers]
+/** At their root, hosts own the paths of Ollama. */
+const serversFor = (client: ClientFormat): readonly ServerKind[] =>
+  client === 'ollama'
+    ? [...servers.filter(({ hosted }) => !hosted), ...prefixedServers]
+    : [...servers, ...parsingServers]
+
 /** On these servers, each case runs with upstreams of every format. */
 const withEveryUpstream = new Set(fullRun ? ['node:http', 'in process'] : ['in process'])
 
@@ -17,8 +22,8 @@ const withEveryUpstream = new Set(fullRun ? ['node:http', 'in process'] : ['in p
  * Selects the cases for a server and an upstream. Servers do not depend on the upstream's format, so the other servers
  * run each case with one rotating upstream. Rare cases do not depend on the server at all.
  */
-const casesOn = (cases: readonly Case[], server: number, upstream: number): readonly Case[] =>
-  withEveryUpstream.has(all[server]?.name ?? '')
+const casesOn = (cases: readonly Case[], name: string, server: number, upstream: number): readonly Case[] =>
+  withEveryUpstream.has(name)
     ? cases
     : cases.filter(({ rare }, at) => rare !== true && (at + server) % upstreams.length === upstream)
 
@@ -26,8 +31,9 @@ const casesOn = (cases: readonly Case[], server: number, upstream: number): read
  * Runs one official client on every server: its own cases and those of all clients. One file per client, so that they
  * run in parallel. Returns a function that summarises the run.
  */
-export function runSuite(name: string, client: Format, own: readonly Case[]): () => string {
+export function runSuite(name: string, client: ClientFormat, own: readonly Case[]): () => string {
   const cases = [...own, ...thinkingCases(client), ...finishCases(client), ...mediaCases(client)]
+  const all = serversFor(client)
   let passed = 0
   for (const [serverAt, server] of all.entries())
     describe.each(upstreams)(`${name} on ${server.name}, upstream %s`, (upstream) => {
@@ -39,7 +45,7 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
       // State left at the upstream would affect the next case.
       afterEach(() => setting.fake.reset())
 
-      test.each(casesOn(cases, serverAt, upstreams.indexOf(upstream)))('$name', async ({ run }) => {
+      test.each(casesOn(cases, server.name, serverAt, upstreams.indexOf(upstream)))('$name', async ({ run }) => {
         await run(setting)
         passed++
       })
@@ -48,9 +54,9 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
 }
 
 /** Runs the same cases against OpenAI's current models, with a fake provider that enforces their restrictions. */
-export function runCurrentModels(name: string, client: Format, own: readonly Case[]): void {
+export function runCurrentModels(name: string, client: ClientFormat, own: readonly Case[]): void {
   const cases = [...own, ...thinkingCases(client), ...finishCases(client), ...mediaCases(client)]
-  const [server] = all.filter(({ name }) => name === 'in process')
+  const [server] = servers.filter(({ name }) => name === 'in process')
   if (server === undefined) throw new Error('no server in process')
   describe.each(currentModels)(`${name}, Responses upstream of OpenAI, model %s`, (model) => {
     // Without MODELGATE_FULL=1 each case runs with every second model.

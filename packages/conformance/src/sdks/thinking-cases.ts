@@ -1,9 +1,9 @@
 import type { Script } from '@modelgate/testing'
 import { expect } from 'vitest'
 import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
 import { type Case, callResults, lossesOf } from './context.ts'
-import { conversationStarters } from './sdk-callers.ts'
+import { clientConversations, hasTokenDetails } from './ollama-conversation.ts'
 
 /** Three turns of a model that thinks before each, and one more question. */
 const script: readonly Script[] = [
@@ -21,15 +21,16 @@ const script: readonly Script[] = [
 const thoughts = ['First I look.', 'Then I look again.', 'Now I know.']
 
 /** Finish reasons of a response with tool calls and of a final one. */
-const endings: Readonly<Record<Format, readonly [calls: string, done: string]>> = {
+const endings: Readonly<Record<ClientFormat, readonly [calls: string, done: string]>> = {
   chat: ['tool_calls', 'stop'],
   messages: ['tool_use', 'end_turn'],
   gemini: ['STOP', 'STOP'],
   responses: ['completed', 'completed'],
+  ollama: ['stop', 'stop'],
 }
 
 /** Returns true if the client receives the thinking. OpenAI's models hide it by default, and chat cannot request it. */
-const isShown = (client: Format, upstream: Format): boolean => !(client === 'chat' && upstream === 'responses')
+const isShown = (client: ClientFormat, upstream: Format): boolean => !(client === 'chat' && upstream === 'responses')
 
 /** Returns the seals that the upstream received, in order. The fake provider rejects seals that it did not issue. */
 function sealsIn(upstream: Format, body: JsonObject): string[] {
@@ -47,19 +48,19 @@ function sealsIn(upstream: Format, body: JsonObject): string[] {
 }
 
 /** Returns how many of the three seals the upstream must receive. Chat models issue none. */
-function sealsKept(client: Format, upstream: Format, stream: boolean): number {
+function sealsKept(client: ClientFormat, upstream: Format, stream: boolean): number {
   if (upstream === 'chat') return 0
   return lastSealIsLeft(client, upstream, stream) ? 2 : 3
 }
 /** Gemini's seal of the final text follows it, where clients of Messages expect text: it is dropped and reported. */
-const lastSealIsLeft = (client: Format, upstream: Format, stream: boolean): boolean =>
+const lastSealIsLeft = (client: ClientFormat, upstream: Format, stream: boolean): boolean =>
   stream && client === 'messages' && upstream === 'gemini'
 
 /**
  * Returns the losses of such a loop: an exact budget for effort-only upstreams, and unsigned thoughts for upstreams
  * that require signatures.
  */
-function lossesIn(client: Format, upstream: Format): readonly string[] {
+function lossesIn(client: ClientFormat, upstream: Format): readonly string[] {
   if (client === upstream) return []
   const efforts = upstream === 'chat' || upstream === 'responses'
   if (client === 'messages' && efforts) return ['/thinking/budget_tokens']
@@ -67,13 +68,13 @@ function lossesIn(client: Format, upstream: Format): readonly string[] {
   return []
 }
 
-export const thinkingCases = (client: Format): readonly Case[] =>
+export const thinkingCases = (client: ClientFormat): readonly Case[] =>
   [false, true].map((stream) => ({
     name: `completes three turns of thinking with tools, ${stream ? 'streamed' : 'unstreamed'}`,
     async run(setting) {
       const { fake, upstream } = setting
       fake.reply(...script)
-      const talk = conversationStarters[client](setting, { stream, think: true, tools: Object.keys(callResults) })
+      const talk = clientConversations[client](setting, { stream, think: true, tools: Object.keys(callResults) })
       const results = Object.fromEntries(Object.entries(callResults).map(([name, text]) => [name, [{ text }]]))
       const first = await talk.sendUserMessage({
         text: 'What is the weather in Paris, and how late is it in Oslo and Rome?',
@@ -105,7 +106,8 @@ export const thinkingCases = (client: Format): readonly Case[] =>
       expect([first, second, third].map(({ reasoning }) => reasoning)).toEqual(
         isShown(client, upstream) ? thoughts : ['', '', ''],
       )
-      for (const { usage } of [first, second, third]) expect(usage?.reasoning).toBeGreaterThan(0)
+      for (const { usage } of [first, second, third])
+        expect(hasTokenDetails(client) ? usage?.reasoning : usage?.output).toBeGreaterThan(0)
       const losses = await lossesOf(setting, () => talk.sendUserMessage({ text: 'Thank you.' }))
       const seals = sealsIn(upstream, objectOf(fake.requests.at(-1)?.body))
       expect(new Set(seals).size).toBe(sealsKept(client, upstream, stream))

@@ -3,6 +3,7 @@ import type { Case } from '../context.ts'
 import { finishCases } from '../finish-cases.ts'
 import { googleCases } from '../gemini.ts'
 import { mediaCases } from '../media-cases.ts'
+import { ollamaCases } from '../ollama.ts'
 import { openaiCases } from '../openai.ts'
 import { responsesCases } from '../responses.ts'
 import { thinkingCases } from '../thinking-cases.ts'
@@ -25,6 +26,7 @@ export const allFamilies: readonly Family[] = [
   own('openai', 'OpenAI, responses', 'responses', responsesCases),
   own('@anthropic-ai/sdk', 'Anthropic', 'messages', anthropicCases),
   own('@google/genai', 'GoogleGenAI', 'gemini', googleCases),
+  own('ollama', 'Ollama', 'ollama', ollamaCases),
   ...derivedFamilies,
   ...vendorFamilies,
 ]

@@ -34,7 +34,7 @@ const failures = [
  * @param has the optional functions that the client has
  */
 export function familyCases(create: CreateFamilyClient, has: readonly ('models' | 'embed')[]): readonly Case[] {
-  const clientOf = ({ origin }: SdkFixture, token = clientToken): FamilyClient => create(origin, token)
+  const clientOf = ({ origin, fetch }: SdkFixture, token = clientToken): FamilyClient => create(origin, token, fetch)
   const inBothModes = (
     name: string,
     run: (setting: SdkFixture, ask: Ask, client: FamilyClient) => Promise<void>,

@@ -52,5 +52,5 @@ export interface FamilyClient {
   statusOf(error: Error): unknown
 }
 
-/** Creates a client of a gateway, with a token. Its own retries are off. */
-export type CreateFamilyClient = (origin: string, token: string) => FamilyClient
+/** Creates a client of a gateway, with a token. Its own retries are off. @param fetch reaches gateways in the same process, too */
+export type CreateFamilyClient = (origin: string, token: string, fetch: typeof globalThis.fetch) => FamilyClient

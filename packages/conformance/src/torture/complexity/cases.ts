@@ -1,6 +1,6 @@
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { type Format, formats, simpleRequest } from '../../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormats, simpleRequest } from '../../base/recorded-traffic.ts'
 import { operationCalls } from '../../fuzz/operations.ts'
 import { attackedAnswers, errorBodies } from './answer-bodies.ts'
 import { type Attack, attacksOn, formAttacks, formBoundary, unique } from './body-attacks.ts'
@@ -82,7 +82,7 @@ function makeUsual(path: string, stream: boolean): Answer {
     : json(200, attackedAnswers(speaks)[0] ?? {})
 }
 
-const headersOf = (format: Format): Record<string, string> => ({
+const headersOf = (format: ClientFormat): Record<string, string> => ({
   'content-type': 'application/json',
   ...(format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
 })
@@ -90,7 +90,7 @@ const headersOf = (format: Format): Record<string, string> => ({
 interface Call {
   readonly endpoint: string
   readonly path: string
-  readonly client: Format
+  readonly client: ClientFormat
   readonly stream: boolean
   readonly upstreams: readonly string[]
   /** Contains `anyModel` in place of the model's name. */
@@ -102,9 +102,9 @@ const anyUpstream = '@upstream@'
 const anyModel = `${anyUpstream}-model`
 const placed = (text: string, upstream: string): string => text.replaceAll(anyUpstream, upstream)
 
-const generatingCalls: readonly Call[] = formats.flatMap((client) =>
+const generatingCalls: readonly Call[] = clientFormats.flatMap((client) =>
   attackedBodies(client).map((body): Call => {
-    const stream = client !== 'gemini' && body.stream === true
+    const stream = client !== 'gemini' && (body.stream ?? client === 'ollama') === true
     return {
       endpoint: decodeURIComponent(pathOf(client, { model: '{model}' })),
       path: decodeURIComponent(pathOf(client, { model: anyModel, stream })) + queryOf(client, { stream }),
@@ -179,15 +179,16 @@ const inTurn =
     (kind !== 'text' && kind !== 'map') || at % turns === turn
 
 /** Formats that look up a tool's name or a call's arguments in the request need one. */
-const tools: { readonly [F in Format]: JsonObject } = {
+const tools: { readonly [F in ClientFormat]: JsonObject } = {
   chat: { tools: [{ type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } }] },
   messages: { tools: [{ name: 'lookup', input_schema: { type: 'object' } }] },
   gemini: { tools: [{ functionDeclarations: [{ name: 'lookup', parameters: { type: 'OBJECT' } }] }] },
   responses: { tools: [{ type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: false }] },
+  ollama: { tools: [{ type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } }] },
 }
 
 /** Returns a small call whose response is attacked. */
-function asking(client: Format, upstream: string, stream: boolean): Pick<Prepared, 'path' | 'headers' | 'body'> {
+function asking(client: ClientFormat, upstream: string, stream: boolean): Pick<Prepared, 'path' | 'headers' | 'body'> {
   const requested = { model: `${upstream}-model`, stream }
   const body = { ...simpleRequest(client, stream), ...tools[client] }
   return {
@@ -234,9 +235,9 @@ function answerCases(upstream: string, speaks: UpstreamFormat): Case[] {
         json(shape === 1 ? 429 : 400, wrap(pump.repeat(Math.ceil(bytes / Buffer.byteLength(pump))))),
     })),
   )
-  return formats.flatMap((client, turn) => {
+  return clientFormats.flatMap((client, turn) => {
     const shared = { endpoint: pathOf(client, { model: 'm' }), pair: `${client} > ${upstream}` }
-    const mine = inTurn(turn, formats.length)
+    const mine = inTurn(turn, clientFormats.length)
     const whole = asking(client, upstream, false)
     const streamed = asking(client, upstream, true)
     return [
@@ -251,7 +252,7 @@ function answerCases(upstream: string, speaks: UpstreamFormat): Case[] {
         })),
       ),
       ...errors
-        .filter((_, at) => at % formats.length === turn)
+        .filter((_, at) => at % clientFormats.length === turn)
         .map((attack) => caseOf(shared, 'error', attack, whole, attack.write)),
     ]
   })

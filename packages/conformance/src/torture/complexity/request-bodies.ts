@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf } from '../../base/json.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat } from '../../base/recorded-traffic.ts'
 import { bodies } from '../../fuzz/bodies.ts'
 import type { OperationCall } from '../../fuzz/operations.ts'
 
@@ -10,7 +10,7 @@ const pdf = 'JVBERi0='
  * Additions to the fuzz bodies: tools without `strict`, documents with names, results with several parts, references to
  * earlier items.
  */
-const more: { readonly [F in Format]: readonly JsonObject[] } = {
+const more: { readonly [F in ClientFormat]: readonly JsonObject[] } = {
   chat: [
     {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
@@ -203,6 +203,18 @@ const more: { readonly [F in Format]: readonly JsonObject[] } = {
     },
     { input: 'hello', prompt: { id: 'pmpt_1', variables: { city: 'Ulm' } } },
   ],
+  // Without ids, results belong to the calls of their tools.
+  ollama: [
+    {
+      messages: [
+        { role: 'user', content: 'weather?' },
+        { role: 'assistant', content: '', tool_calls: [{ function: { name: 'lookup', arguments: { city: 'Ulm' } } }] },
+        { role: 'tool', tool_name: 'lookup', content: 'sunny' },
+      ],
+      tools: [{ type: 'function', function: { name: 'lookup', parameters: schema } }],
+      options: { stop: ['a'] },
+    },
+  ],
 }
 
 /** Media and references that some upstreams reject: such a body would not be translated at all. */
@@ -222,7 +234,7 @@ const withoutStrict = (body: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(body, (key, value: unknown) => (key === 'strict' ? undefined : value))) as JsonObject
 
 /** Returns the bodies whose places are attacked, by the client's format. */
-export const attackedBodies = (format: Format): readonly JsonObject[] => {
+export const attackedBodies = (format: ClientFormat): readonly JsonObject[] => {
   const whole = [...bodies[format], ...more[format]]
   // If two bodies have the same place, the one that more upstreams accept is attacked.
   const accepted = whole.map(withoutRefused)

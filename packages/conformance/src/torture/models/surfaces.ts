@@ -6,7 +6,7 @@ import {
   routes,
   wireCodecs,
 } from '@modelgate/core/test-support'
-import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { type ClientFormat, type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Part } from '../input/malformed-forms.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -25,7 +25,7 @@ interface Sample {
 export interface Surface extends Sample {
   readonly name: string
   readonly path: string
-  readonly format: Format
+  readonly format: ClientFormat
   readonly places: ModelPlaces
   /** Lane of the upstream of the model. `explain` shows the upstream request. */
   readonly lane: 'wire' | 'translate' | 'explain'
@@ -69,6 +69,8 @@ const responses: Sample = {
   },
 }
 
+const ollama = { ...plugins, 'tools[]': { type: 'function', function: { name: 'f' } } }
+
 /** Samples by operation, format and dialect. */
 export const samples: Readonly<Record<string, Sample>> = {
   'generate chat': {
@@ -78,6 +80,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   'generate messages': messages,
   'generate gemini': gemini,
   'generate responses': responses,
+  'generate ollama': { body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }), around: ollama },
+  'generate ollama ollama-generate': { body: (model) => ({ model, prompt: 'hi' }), around: ollama },
   'count-tokens messages': { ...messages, body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }) },
   'count-tokens gemini': { ...gemini, replaces: { generateContentRequest: 'contents' } },
   'count-tokens responses': responses,
@@ -91,6 +95,8 @@ export const samples: Readonly<Record<string, Sample>> = {
     body: () => ({ requests: [{ content: { parts: [{ text: 'hi' }] } }] }),
     around: { 'requests[]': { content: { parts: [{ text: 'hi' }] } } },
   },
+  'embeddings ollama ollama': { body: (model) => ({ model, input: 'hi' }) },
+  'embeddings ollama ollama-embeddings': { body: (model) => ({ model, prompt: 'hi' }) },
   'images gemini imagen': { body: () => ({ instances: [{ prompt: 'a cat' }] }) },
   'rerank chat jina': { body: (model) => ({ model, query: 'a', documents: ['b', 'c'] }) },
   'rerank chat cohere': { body: (model) => ({ model, query: 'a', documents: ['b', 'c'] }) },
@@ -113,10 +119,13 @@ export const samples: Readonly<Record<string, Sample>> = {
 export const sampleKey = ({ operation, format, dialect }: Route): string =>
   [operation, format, ...(dialect === undefined ? [] : [dialect])].join(' ')
 
+/** Operations whose requests have a body, but call no upstream. */
+const withoutUpstream: ReadonlySet<string> = new Set(['cancel-response', 'get-model', 'static-response'])
+
 /** Routes whose request bodies may name a model. Those of families have the same handlers and dialects. */
 export const namingRoutes: readonly Route[] = routes.filter(
   ({ method, operation, family, object }) =>
-    method === 'POST' && operation !== 'cancel-response' && family === undefined && object === undefined,
+    method === 'POST' && !withoutUpstream.has(operation) && family === undefined && object === undefined,
 )
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
@@ -145,5 +154,9 @@ export const surfaces: readonly Surface[] = [
       inPath: route.path.includes('{model}'),
     }
   }
-  return [...formats.map((upstream) => surface(upstream)), ...(operation === 'generate' ? [surface(format, true)] : [])]
+  const explained = formats.filter((upstream) => upstream === (format === 'ollama' ? 'chat' : format))
+  return [
+    ...formats.map((upstream) => surface(upstream)),
+    ...(operation === 'generate' ? explained.map((upstream) => surface(upstream, true)) : []),
+  ]
 })
