@@ -18,7 +18,8 @@ export const ollamaClient = ({ origin = 'http://gateway.test', fetch, token }: C
 async function askOllama(client: Ollama, body: JsonObject): Promise<ResponseContent> {
   const request = body as unknown as ChatRequest
   const chunks: unknown[] = []
-  if (body.stream === true) for await (const chunk of await client.chat({ ...request, stream: true })) chunks.push(chunk)
+  if (body.stream === true)
+    for await (const chunk of await client.chat({ ...request, stream: true })) chunks.push(chunk)
   else chunks.push(await client.chat({ ...request, stream: false }))
   const answer = readOllama(chunks)
   if (answer === undefined) throw new Error(`The client returned no response: ${JSON.stringify(chunks).slice(0, 200)}`)

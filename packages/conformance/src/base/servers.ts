@@ -133,11 +133,13 @@ const prefix = '/ai'
 /** Hosts with the gateway below a prefix. */
 export const prefixedServers: readonly ServerKind[] = [
   overHttp('Express 5', false, (gateway) => express().use(prefix, expressMiddleware(gateway))),
-  overHttp('Hono', false, (gateway) => getRequestListener(new Hono().use(`${prefix}/*`, honoMiddleware(gateway)).fetch)),
+  overHttp('Hono', false, (gateway) =>
+    getRequestListener(new Hono().use(`${prefix}/*`, honoMiddleware(gateway)).fetch),
+  ),
   {
     name: 'Fastify 5',
     hosted: false,
-    async start(gateway) {
+    async start(gateway: Gateway) {
       const app = Fastify()
       await app.register(fastifyPlugin(gateway), { prefix })
       const origin = await app.listen({ port: 0, host: '127.0.0.1' })

@@ -243,7 +243,11 @@ export function streamDefect(
 }
 
 /** Returns the error in an error response, or undefined. @param ownFault the upstream blamed the request */
-export function errorDefect(client: ClientFormat, { status, text }: ClientResponse, ownFault: boolean): string | undefined {
+export function errorDefect(
+  client: ClientFormat,
+  { status, text }: ClientResponse,
+  ownFault: boolean,
+): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`
   if (status < 500 && !ownFault) return `status ${status} for an upstream error`

@@ -98,7 +98,8 @@ function complaint(request: FuzzRequest, { status, text }: { status: number; tex
   const inside = status < 400 ? internalLeak('', []) : internalLeak(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
   // An unknown path returns an error in the Chat Completions format.
-  const dialects: readonly ClientFormat[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
+  const dialects: readonly ClientFormat[] =
+    status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
   if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
     return `status ${status} has a body outside of the ${request.dialect} dialect`
   for (const body of sent) if (!isObject(parseJson(body))) return `the upstream body is not a JSON object: ${body}`

@@ -113,10 +113,7 @@ export function expectUnknownToken(format: ClientFormat, answer: RawAnswer, oper
     expect([answer.status, error.type]).toEqual([400, 'INVALID_ARGUMENT'])
     expect(error.code).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'API_KEY_INVALID' })]))
   } else
-    expect([answer.status, error.type]).toEqual([
-      401,
-      format === 'messages' ? 'authentication_error' : invalid[format],
-    ])
+    expect([answer.status, error.type]).toEqual([401, format === 'messages' ? 'authentication_error' : invalid[format]])
 }
 
 /** A route with its parameters filled in, and a valid body. */

@@ -21,7 +21,7 @@ export interface Case {
 
 export const onTwoServers = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
 
-export const modelNames = ['demo', 'org/model-2', 'renamed', 'nameless']
+export const modelNames = ['demo', 'org/model-2', 'renamed', 'nameless', 'signing']
 export const clientToken = 'client-token-93b1f2c4'
 
 /** A server with the gateway, a fake provider of one format as its upstream, and the official clients. */
@@ -65,6 +65,8 @@ export async function createSdkFixture(
       renamed: { upstream: 'up', model: 'upstream-name' },
       // Tool calls of this model have no ids if its own format omits them.
       nameless: { upstream: 'up', model: 'gemini-2.5-flash' },
+      // Google requires the signatures of this model's tool calls.
+      signing: { upstream: 'up', model: 'gemini-3-pro-preview' },
     },
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,

@@ -56,7 +56,9 @@ const media: Readonly<Record<string, Medium>> = {
 const unsayable = (client: ClientFormat, name: string, byTool: boolean): boolean =>
   client === 'ollama'
     ? name !== 'an image'
-    : name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
+    : name === 'audio'
+      ? client === 'messages' || (byTool && client !== 'gemini')
+      : byTool && client === 'chat'
 
 /** Paths of a part in the client's body, which an error or a loss must name. */
 const places: Readonly<Record<ClientFormat, { readonly shown: RegExp; readonly answered: RegExp }>> = {

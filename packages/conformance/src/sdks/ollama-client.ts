@@ -7,7 +7,11 @@ import { ollamaTool, sentBack } from './ollama-conversation.ts'
 function messageOf(message: AnyMessage): Message {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: message.text, ...(message.image === undefined ? {} : { images: [message.image] }) }
+      return {
+        role: 'user',
+        content: message.text,
+        ...(message.image === undefined ? {} : { images: [message.image] }),
+      }
     case 'assistant':
       return message.message as Message
     case 'tool':

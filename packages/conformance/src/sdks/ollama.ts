@@ -1,7 +1,16 @@
 import type { GenerateRequest, GenerateResponse } from 'ollama'
 import { expect } from 'vitest'
 import { objectOf } from '../base/json.ts'
-import { type Case, citySchema, lossesOf, modelNames, pixel, pixelBytes, rejection, type SdkFixture } from './context.ts'
+import {
+  type Case,
+  citySchema,
+  lossesOf,
+  modelNames,
+  pixel,
+  pixelBytes,
+  rejection,
+  type SdkFixture,
+} from './context.ts'
 import { familyCases } from './families/family-cases.ts'
 import { without } from './families/family-suite.ts'
 import { ollamaFamilyClient } from './ollama-client.ts'
@@ -73,7 +82,7 @@ export const ollamaCases: readonly Case[] = [
       expect([statusOf(unauthorized), unauthorized.message]).toEqual([401, expect.stringContaining('API key')])
       const unknown = await rejection(ollama.chat({ model: 'no-such-model', messages: say('hello') }))
       expect([statusOf(unknown), unknown.message]).toEqual([404, expect.stringContaining('no-such-model')])
-      const request = { model: 'demo', messages: say('hello'), options: { temperature: -1 } }
+      const request = { model: 'demo', messages: say('hello'), options: { temperature: 'warm' as unknown as number } }
       const wrong = await rejection(ollama.chat(request))
       expect([statusOf(wrong), wrong.message]).toEqual([400, expect.stringContaining('options.temperature')])
       expect(fake.requests).toHaveLength(before)
@@ -135,13 +144,13 @@ export const ollamaCases: readonly Case[] = [
     name: 'throws a 501 for each way to manage models',
     async run({ ollama }) {
       for (const call of [
-        ollama.pull({ model: 'demo' }),
-        ollama.push({ model: 'demo' }),
-        ollama.create({ model: 'demo', from: 'other' }),
-        ollama.copy({ source: 'demo', destination: 'other' }),
-        ollama.delete({ model: 'demo' }),
+        () => ollama.pull({ model: 'demo' }),
+        () => ollama.push({ model: 'demo' }),
+        () => ollama.create({ model: 'demo', from: 'other' }),
+        () => ollama.copy({ source: 'demo', destination: 'other' }),
+        () => ollama.delete({ model: 'demo' }),
       ]) {
-        const error = await rejection(call)
+        const error = await rejection(call())
         expect([statusOf(error), error.message]).toEqual([501, expect.stringContaining('no models')])
       }
     },

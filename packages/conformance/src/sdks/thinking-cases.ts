@@ -44,12 +44,15 @@ function sealsIn(upstream: Format, body: JsonObject): string[] {
   }
   return seals[upstream]()
     .map(textOf)
-    .filter((seal) => seal !== '')
+    .filter((seal) => seal !== '' && seal !== unsignedCallMarker)
 }
 
-/** Returns how many of the three seals the upstream must receive. Chat models issue none. */
+/** Google's documented signature for calls without one. */
+const unsignedCallMarker = 'skip_thought_signature_validator'
+
+/** Returns how many of the three seals the upstream must receive. Chat models issue none, and Ollama has no field for them. */
 function sealsKept(client: ClientFormat, upstream: Format, stream: boolean): number {
-  if (upstream === 'chat') return 0
+  if (upstream === 'chat' || client === 'ollama') return 0
   return lastSealIsLeft(client, upstream, stream) ? 2 : 3
 }
 /** Gemini's seal of the final text follows it, where clients of Messages expect text: it is dropped and reported. */
@@ -74,7 +77,8 @@ export const thinkingCases = (client: ClientFormat): readonly Case[] =>
     async run(setting) {
       const { fake, upstream } = setting
       fake.reply(...script)
-      const talk = clientConversations[client](setting, { stream, think: true, tools: Object.keys(callResults) })
+      const model = client === 'ollama' && upstream === 'gemini' ? 'signing' : 'demo'
+      const talk = clientConversations[client](setting, { model, stream, think: true, tools: Object.keys(callResults) })
       const results = Object.fromEntries(Object.entries(callResults).map(([name, text]) => [name, [{ text }]]))
       const first = await talk.sendUserMessage({
         text: 'What is the weather in Paris, and how late is it in Oslo and Rome?',

@@ -46,7 +46,7 @@ export const capabilities = {
     'reasoning.budgetTokens': { client: false },
     'reasoning.adaptive': { client: false },
     'reasoning.off': { client: true },
-    'reasoning.summary': { client: false },
+    'reasoning.summary': { client: true },
     'turns.ownReasoning': { client: false },
     'turns.ownRedacted': { client: false },
     'turns.ownLoop': { client: false },

@@ -19,6 +19,7 @@ export const fieldPointers = {
   reasoning: '/think',
   'reasoning.effort': '/think',
   'reasoning.off': '/think',
+  'reasoning.summary': '/think',
   'output.format': '/format',
   'output.logprobs': '/logprobs',
   'output.topLogprobs': '/top_logprobs',

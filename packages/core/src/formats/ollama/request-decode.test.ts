@@ -18,8 +18,8 @@ describe('settings of an Ollama request', () => {
   it.each<[string, JsonObject, Partial<ModelRequest>]>([
     ['a stream by default', {}, { stream: true }],
     ['no stream on request', { stream: false }, { stream: false }],
-    ['reasoning with the default level', { think: true }, { reasoning: { effort: 'medium' } }],
-    ['reasoning with a level', { think: 'max' }, { reasoning: { effort: 'max' } }],
+    ['reasoning with the default level', { think: true }, { reasoning: { effort: 'medium', summary: 'auto' } }],
+    ['reasoning with a level', { think: 'max' }, { reasoning: { effort: 'max', summary: 'auto' } }],
     ['no reasoning', { think: false }, { reasoning: { off: true } }],
     ['JSON', { format: 'json' }, { output: { format: { type: 'json' } } }],
     [

@@ -116,14 +116,14 @@ const positive = (value: number | undefined): number | undefined =>
 const isStrings = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
-/** Decodes `think`: whether, or how much, the model reasons. */
+/** Decodes `think`: whether, or how much, the model reasons. Ollama always sends the reasoning to the client. */
 function decodeThink(fields: Unread): Reasoning {
   const { think } = fields
   const level = efforts.find((effort): effort is Level => effort === think)
   if (typeof think === 'boolean' || level !== undefined) drop(fields, 'think')
   if (think === false) return { off: true }
   const effort = think === true ? defaultLevel : level
-  return effort === undefined ? {} : { effort }
+  return effort === undefined ? {} : { effort, summary: 'auto' }
 }
 
 function decodeOutput(fields: Unread): Output {

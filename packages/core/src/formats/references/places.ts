@@ -27,7 +27,13 @@ export interface ReferencePlace {
 }
 
 /** Bodies that can hold references: those of the shared chat formats, and of some other operations. */
-export type ReferenceScheme = SharedFormat | 'conversations' | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
+export type ReferenceScheme =
+  | SharedFormat
+  | 'conversations'
+  | 'realtime-sessions'
+  | 'image-edits'
+  | 'images'
+  | 'embeddings'
 
 const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] =>
   paths.map((path): ReferencePlace => ({ kind, path }))

@@ -6,6 +6,7 @@ import { admitCall } from '../../calls/admission.ts'
 import { notifyRequest } from '../../calls/plugin-hooks.ts'
 import { recordRequest } from '../../calls/try-targets.ts'
 import { acceptsReference } from '../../config/references.ts'
+import { isSharedCodec } from '../../formats/codec-registry.ts'
 import { checkTopLevel } from '../../formats/references/find.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
@@ -240,7 +241,7 @@ const withoutOwner = (kind: ObjectKind): GatewayError =>
 function upstreamOf({ call, kind }: ObjectCall, name: string): ObjectUpstream | undefined {
   const { upstreams } = call.snapshot.config
   const upstream = Object.hasOwn(upstreams, name) ? upstreams[name] : undefined
-  const path = upstream?.objects?.[kind]?.[call.codec.format]
+  const path = isSharedCodec(call.codec) ? upstream?.objects?.[kind]?.[call.codec.format] : undefined
   return upstream === undefined || path === undefined ? undefined : { name, upstream, path }
 }
 

@@ -6,7 +6,7 @@ import { relayBytes } from '../../calls/relay-bytes.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../../calls/reply.ts'
 import { contentLengthOf, createPump, passedHeaders } from '../../calls/response-body.ts'
 import { firstByteTimeout } from '../../calls/timeout-errors.ts'
-import { wireCodecs } from '../../formats/codec-registry.ts'
+import { isSharedCodec } from '../../formats/codec-registry.ts'
 import type { Reply } from '../../http/inbound.ts'
 import type { TransportRequest, TransportResponse } from '../../http/transport.ts'
 import { parseResponse } from '../../lanes/pass-through.ts'
@@ -42,6 +42,7 @@ async function open(
   { method, path, query = '', headers: own = {}, body }: ObjectRequest,
 ): Promise<{ readonly response: TransportResponse; readonly abort: () => void; readonly release: () => void }> {
   const { shared, record, inbound, signal, codec } = call
+  if (!isSharedCodec(codec)) throw new TypeError(`No upstream stores objects for the format ${codec.format}`)
   const { firstByteMs } = shared.limits
   const canceller = createCanceller()
   let expired = false
@@ -77,8 +78,7 @@ async function open(
       ...(body === undefined ? {} : { body: isStreamed(body) ? watchUpload(body, uploaded) : body }),
     }
     const response = await call.transport(sent)
-    if (response.status < 200 || response.status >= 300)
-      throw await readUpstreamError(response, wireCodecs[codec.format], upstream)
+    if (response.status < 200 || response.status >= 300) throw await readUpstreamError(response, codec, upstream)
     return { response, abort: () => canceller.abort(), release }
   } catch (cause) {
     release()
