@@ -365,7 +365,7 @@ for (const server of servers)
           ['ollama', { model: undefined }, 'model'],
           ['ollama', { messages: 5 }, 'messages'],
           ['ollama', { messages: [{ role: 'user', content: 5 }] }, 'messages'],
-          ['ollama', { options: { temperature: -1 } }, 'options.temperature'],
+          ['ollama', { options: { temperature: 'warm' } }, 'options.temperature'],
         ] as const) {
           if (!clients.includes(format)) continue
           const answer = await setting.current.ask(format, more)

@@ -35,8 +35,7 @@ function refusalIsApart(client: ClientFormat, upstream: Format): boolean {
 }
 
 /** Returns true if the client has no field for a refusal's text, which is an explanation and no content. */
-const isOnlyReported = (client: ClientFormat, upstream: Format): boolean =>
-  client === 'ollama' && upstream === 'gemini'
+const isOnlyReported = (client: ClientFormat, upstream: Format): boolean => client === 'ollama' && upstream === 'gemini'
 
 /** Losses of a refusal that only the upstream's own format can express. */
 function refusalLosses(client: ClientFormat, upstream: Format): readonly string[] {
@@ -87,8 +86,7 @@ export const finishCases = (client: ClientFormat): readonly Case[] => [
     if (isOnlyReported(client, upstream)) {
       expect([text?.text, text?.refusal]).toEqual(['', ''])
       expect(notes.some(({ detail }) => detail.includes(apology))).toBe(true)
-    } else
-      expect([text?.text, text?.refusal]).toEqual(refusalIsApart(client, upstream) ? ['', apology] : [apology, ''])
+    } else expect([text?.text, text?.refusal]).toEqual(refusalIsApart(client, upstream) ? ['', apology] : [apology, ''])
     // Some clients' encoders name the choice as a prefix, as the IR does.
     expect(losses.map(({ path }) => path.replace('/choices/0', ''))).toEqual(refusalLosses(client, upstream))
   }),

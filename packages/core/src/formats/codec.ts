@@ -252,11 +252,8 @@ export interface ClientWireCodec {
   /** Top-level fields that, if true, let the upstream continue after its response: usage is known only later. */
   readonly backgroundFields?: readonly string[]
   readonly outputBound: OutputBound
-  /**
-   * Returns the response to a request that concerns a model, but asks it nothing: no upstream is called. Undefined for other requests.
-   * Absent: the format has no such requests. `now`: seconds since 1970.
-   */
-  responseWithoutModel?(body: JsonObject, now: number): JsonObject | undefined
+  /** Absent: every request needs a model. */
+  readonly loadResponseWithoutModel?: () => ResponseWithoutModel | Promise<ResponseWithoutModel>
   /** The dialect of the format, if it has other bodies than the format's own (see `codecDialects`). */
   readonly dialect?: CodecDialect
   /** Encodes the caller's remaining limits as headers. `now`: milliseconds since 1970. */
@@ -296,6 +293,12 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   /** Returns JSON Pointers to the members of a usage object that the client is not shown. Default: by `usageFields`. */
   unshownUsage?(usage: JsonObject, isShown: IsShown): readonly string[]
 }
+
+/**
+ * Returns the response to a request that concerns a model, but asks it nothing: no upstream is called. Undefined for other requests.
+ * `now`: seconds since 1970.
+ */
+export type ResponseWithoutModel = (body: JsonObject, now: number) => JsonObject | undefined
 
 /** A dialect of a format: the same errors, settings and meaning, with another form of requests and responses. */
 export type CodecDialect = 'ollama-generate'

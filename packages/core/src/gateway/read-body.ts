@@ -26,7 +26,7 @@ export interface BodyRewrite {
 
 /** How a body is read. */
 export interface BodyReading {
-  /** The body is JSON, whatever its content type says. */
+  /** The body is JSON, even with another content type. */
   readonly ignoresContentType?: boolean | undefined
   /** Fields that the path states in place of the body. */
   readonly fromPath?: PathFields | undefined

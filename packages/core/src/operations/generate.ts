@@ -21,8 +21,9 @@ export const handleGenerate: Handler = async (call) => {
   const { snapshot, route, codec, inbound, record } = call
   const request = await call.readBody(codec.loadRequestCheck(), likelyPasses(snapshot, route, record))
   const { fields } = request
-  if (codec.responseWithoutModel !== undefined) {
-    const response = codec.responseWithoutModel(fields, Math.floor(Date.now() / 1000))
+  if (codec.loadResponseWithoutModel !== undefined) {
+    const responseWithoutModel = await codec.loadResponseWithoutModel()
+    const response = responseWithoutModel(fields, Math.floor(Date.now() / 1000))
     if (response !== undefined) {
       // Throws for a model that does not exist.
       call.shared.router.plan(String(fields.model), record.identity)

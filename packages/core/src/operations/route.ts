@@ -127,7 +127,7 @@ export interface Route {
    * spelling of `model`.
    */
   readonly modelTag?: string
-  /** A body is JSON, whatever its content type says. */
+  /** A body is JSON, even with another content type. */
   readonly ignoresContentType?: boolean
   /** The response to every request, for endpoints that clients expect and that report nothing. */
   readonly response?: JsonObject

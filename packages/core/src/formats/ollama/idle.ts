@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../base/json/json.ts'
+import type { ResponseWithoutModel } from '../codec.ts'
 
 /**
  * Returns the response to a request without a prompt, which asks a server to load a model, or to unload it with `keep_alive: 0`. The gateway
@@ -8,7 +9,7 @@ import type { Json, JsonObject } from '../../base/json/json.ts'
  * @param message the empty message of the response
  * @param now seconds since 1970
  */
-export function idleResponse(
+function idleResponse(
   { model = '', keep_alive: keepAlive }: JsonObject,
   prompt: Json | undefined,
   message: JsonObject,
@@ -26,3 +27,11 @@ export function idleResponse(
     done_reason: unloads ? 'unload' : 'load',
   }
 }
+
+/** Returns the response of `/api/chat` to a request without messages. */
+export const idleChatResponse: ResponseWithoutModel = (body, now) =>
+  idleResponse(body, body.messages, { message: { role: 'assistant', content: '' } }, now)
+
+/** Returns the response of `/api/generate` to a request without a prompt. */
+export const idleGenerateResponse: ResponseWithoutModel = (body, now) =>
+  idleResponse(body, body.prompt, { response: '' }, now)

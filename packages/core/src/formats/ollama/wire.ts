@@ -3,7 +3,8 @@ import type { ClientWireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import { encodeError } from './error.ts'
-import { idleResponse } from './idle.ts'
+
+const loadIdle = () => import('./idle.ts')
 
 /** The part of Ollama's codec that every call needs. */
 export const ollamaWire: ClientWireCodec = {
@@ -15,8 +16,7 @@ export const ollamaWire: ClientWireCodec = {
   affinity: { keys: [], prefix: ['tools'], turns: 'messages' },
   outputBound: { fields: ['options.num_predict'] },
   encodeAllowance: rateLimitHeaders,
-  responseWithoutModel: (body, now) =>
-    idleResponse(body, body.messages, { message: { role: 'assistant', content: '' } }, now),
+  loadResponseWithoutModel: lazy(() => loadIdle().then(({ idleChatResponse }) => idleChatResponse)),
 }
 
 /** The same for `/api/generate`. */
@@ -25,7 +25,7 @@ export const ollamaGenerateWire: ClientWireCodec = {
   dialect: 'ollama-generate',
   textFields: textFields('response'),
   affinity: { keys: [], prefix: ['system'], turns: 'prompt' },
-  responseWithoutModel: (body, now) => idleResponse(body, body.prompt, { response: '' }, now),
+  loadResponseWithoutModel: lazy(() => loadIdle().then(({ idleGenerateResponse }) => idleGenerateResponse)),
 }
 
 function textFields(content: string): ClientWireCodec['textFields'] {
