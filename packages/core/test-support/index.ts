@@ -40,6 +40,7 @@ export type {
   Turn,
 } from '../src/formats/ir.ts'
 export { createReport, lossHeader } from '../src/formats/loss-report.ts'
+export { ollamaGenerateCodec } from '../src/formats/ollama/codec.ts'
 export {
   type ReferencePlace,
   type ReferenceScheme,

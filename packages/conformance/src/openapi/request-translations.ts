@@ -1,5 +1,12 @@
 import type { SharedFormat } from '@modelgate/core'
-import { type Codec, codecs, createReport, type JsonObject } from '@modelgate/core/test-support'
+import {
+  type ClientCodec,
+  type Codec,
+  codecs,
+  createReport,
+  type JsonObject,
+  type UpstreamCodec,
+} from '@modelgate/core/test-support'
 import type { Carried } from './field-arrival.ts'
 
 /** Models that accept everything in their format, and others with fewer features, for which losses are reported. */
@@ -14,7 +21,7 @@ export const pairs: readonly (readonly [Codec, Codec])[] = codecs.flatMap((from)
 )
 
 /** Translates a client's request with two codecs, as the gateway does. */
-export function sendRequest(client: Codec, upstream: Codec, model: string, body: JsonObject): Carried {
+export function sendRequest(client: ClientCodec, upstream: UpstreamCodec, model: string, body: JsonObject): Carried {
   let ids = 0
   const report = createReport()
   const context = {

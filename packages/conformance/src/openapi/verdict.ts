@@ -1,4 +1,4 @@
-import type { Format } from '@modelgate/core'
+import type { Format, UpstreamFormat } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import type { Json } from '../base/json.ts'
 import { arrival, type Carried, isReported, isUntouched, type Meaning } from './field-arrival.ts'
@@ -11,7 +11,7 @@ export interface Exemption {
   /** Only this value, or matching texts. */
   readonly value?: Json | RegExp
   /** Only with these target formats. Default: all. */
-  readonly to?: readonly Format[]
+  readonly to?: readonly (Format | UpstreamFormat)[]
   /** Only with models of few features. Default: all models. */
   readonly humble?: true
   /** The loss is reported under its enclosing part: a loss at this path must exist. */
@@ -22,7 +22,7 @@ export interface Exemption {
 /** From one format to another, through both codecs. */
 export interface Journey {
   readonly from: Format
-  readonly to: Format
+  readonly to: Format | UpstreamFormat
   readonly humble: boolean
   readonly meanings: readonly Meaning[]
   readonly exemptions: readonly Exemption[]
