@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { providerCatalog } from '@modelgate/core/catalog'
-import { codecs, defaultLimits } from '@modelgate/core/test-support'
+import { clientCodecs, codecs, defaultLimits } from '@modelgate/core/test-support'
 import { describe, expect, it } from 'vitest'
 import { root } from '../base/workspace.mjs'
 import { anchorsOf } from './anchors.ts'
@@ -99,7 +99,7 @@ describe('docs/reference/formats.md', () => {
     ['requests', requestTables],
     ['answers', answerTables],
   ])('contains the %s that the codecs declare', (name, fromCodecs) => {
-    const fromCode = fromCodecs(codecs)
+    const fromCode = fromCodecs(codecs, clientCodecs)
     expect(tableIn('docs/reference/formats.md', name, fromCode)).toBe(fromCode)
   })
 })

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { GatewayError } from '@modelgate/core'
-import { codecs, errorKinds, errorReply } from '@modelgate/core/test-support'
+import { clientCodecs, errorKinds, errorReply } from '@modelgate/core/test-support'
 import { describe, expect, it } from 'vitest'
 import { root } from '../base/workspace.mjs'
 import { read } from './pages.mjs'
@@ -18,7 +18,7 @@ const rows = [...read(page).matchAll(/^\| (`\w+`[^|]*) \| (\d{3}[^|]*) \|/gm)].m
 
 /** Returns the responses of each format to an error kind. */
 const replies = (kind: keyof typeof errorKinds) =>
-  codecs.map((codec) => {
+  clientCodecs.map((codec) => {
     const { status, body } = errorReply(new GatewayError(kind, ''), codec, '')
     return { format: codec.format, status, code: JSON.parse(String(body)).error.code }
   })

@@ -8,7 +8,7 @@ import {
   openaiCompatible,
   type Upstream,
 } from '@modelgate/core'
-import { codecs, errorKinds, errorReply, type RetryScope, retryScope } from '@modelgate/core/test-support'
+import { clientCodecs, codecs, errorKinds, errorReply, type RetryScope, retryScope } from '@modelgate/core/test-support'
 import { table } from '../markdown-table.ts'
 
 const words = { 'same-target': 'same target', 'other-target': 'another target', none: 'no' } satisfies Record<
@@ -21,12 +21,14 @@ export function kindTable(): string {
   const kinds = Object.keys(errorKinds) as ErrorKind[]
   const cells = kinds.map((kind) => {
     const error = new GatewayError(kind, '')
-    const replies = codecs.map((codec) => errorReply(error, codec, ''))
+    const replies = clientCodecs.map((codec) => errorReply(error, codec, ''))
     const answers = replies.map(({ status, body }) => {
       const { type, status: word, code, details } = JSON.parse(String(body)).error
       const reason = Array.isArray(details) ? details.find((detail) => detail.reason)?.reason : undefined
       const more = typeof code === 'string' ? `, code \`${code}\`` : reason ? `, reason \`${reason}\`` : ''
-      return `${status} \`${type ?? word}\`${more}`
+      const name: unknown = type ?? word
+      // Ollama's errors consist of a message.
+      return typeof name === 'string' ? `${status} \`${name}\`${more}` : String(status)
     })
     const headerValues = (name: string): string =>
       [...new Set(replies.map(({ headers }) => headers[name] ?? ''))].join(' or ')
@@ -38,7 +40,12 @@ export function kindTable(): string {
       words[retryScope(error)],
     ]
   })
-  const head = [...codecs.map(({ format }) => `${format} client`), '`retry-after`', '`x-should-retry`', 'tried again']
+  const head = [
+    ...clientCodecs.map(({ format }) => `${format} client`),
+    '`retry-after`',
+    '`x-should-retry`',
+    'tried again',
+  ]
   return table(['kind', ...head], ...cells)
 }
 

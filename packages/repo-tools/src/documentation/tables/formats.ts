@@ -1,6 +1,7 @@
 import {
   type AnswerFeature,
   type AnswerRow,
+  type ClientCodec,
   type Codec,
   type RequestFeature,
   type RequestRow,
@@ -177,12 +178,12 @@ function chapter<Feature extends string>(
 }
 
 /** Lists formats: `all`, or their names. */
-const among = (codecs: readonly Codec[], has: (codec: Codec) => boolean): string => {
+const among = <C extends ClientCodec>(codecs: readonly C[], has: (codec: C) => boolean): string => {
   const able = codecs.filter(has)
   return able.length === codecs.length ? 'all' : able.map(({ format }) => format).join(', ')
 }
 
-export function requestTables(codecs: readonly Codec[]): string {
+export function requestTables(codecs: readonly Codec[], clients: readonly ClientCodec[]): string {
   const cell = ({ upstream, keptWith }: RequestRow): string => {
     const words = inWords(upstream, 'refused')
     return keptWith === undefined ? words : `${words}; kept with the quirk \`${keptWith}\``
@@ -190,18 +191,18 @@ export function requestTables(codecs: readonly Codec[]): string {
   const known = codecs.flatMap((codec) => Object.keys(codec.capabilities.requests))
   const head = ['clients', ...codecs.map(({ format }) => `to ${format}`)]
   return chapter(requestGroups, known, head, (feature) => [
-    among(codecs, ({ capabilities }) => capabilities.requests[feature].client),
+    among(clients, ({ capabilities }) => capabilities.requests[feature].client),
     ...codecs.map(({ capabilities }) => cell(capabilities.requests[feature])),
   ])
 }
 
-export function answerTables(codecs: readonly Codec[]): string {
-  const cell = ({ client }: AnswerRow): string => inWords(client, 'sent as an error')
+export function answerTables(codecs: readonly Codec[], clients: readonly ClientCodec[]): string {
+  const cell = ({ client }: Pick<AnswerRow, 'client'>): string => inWords(client, 'sent as an error')
   const known = codecs.flatMap((codec) => Object.keys(codec.capabilities.responses))
-  const head = ['upstreams', ...codecs.map(({ format }) => `for ${format} clients`)]
+  const head = ['upstreams', ...clients.map(({ format }) => `for ${format} clients`)]
   return chapter(answerGroups, known, head, (feature) => [
     among(codecs, ({ capabilities }) => capabilities.responses[feature].upstream),
-    ...codecs.map(({ capabilities }) => cell(capabilities.responses[feature])),
+    ...clients.map(({ capabilities }) => cell(capabilities.responses[feature])),
   ])
 }
 
@@ -218,8 +219,8 @@ function tally(verdicts: readonly Verdict[]): string {
 }
 
 /** Returns the outcome of every request feature for each pair of formats. */
-export function requestPairs(codecs: readonly Codec[]): string {
-  const rows = codecs.map((client) => {
+export function requestPairs(codecs: readonly Codec[], clients: readonly ClientCodec[]): string {
+  const rows = clients.map((client) => {
     const features = Object.entries(client.capabilities.requests).filter(([, row]) => row.client)
     const cells = codecs.map((upstream) =>
       upstream === client
@@ -231,15 +232,15 @@ export function requestPairs(codecs: readonly Codec[]): string {
   return table(['', ...codecs.map(({ format }) => `${format} upstream`)], ...rows)
 }
 
-export function answerPairs(codecs: readonly Codec[]): string {
+export function answerPairs(codecs: readonly Codec[], clients: readonly ClientCodec[]): string {
   const rows = codecs.map((upstream) => {
     const features = Object.entries(upstream.capabilities.responses).filter(([, row]) => row.upstream)
-    const cells = codecs.map((client) =>
+    const cells = clients.map((client) =>
       upstream === client
         ? sameBytes
         : tally(features.map(([feature]) => client.capabilities.responses[feature as AnswerFeature].client)),
     )
     return [`${upstream.format} upstream (${features.length})`, ...cells]
   })
-  return table(['', ...codecs.map(({ format }) => `${format} client`)], ...rows)
+  return table(['', ...clients.map(({ format }) => `${format} client`)], ...rows)
 }
