@@ -73,6 +73,7 @@ export type {
 export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
 export type { ClientSocket, ResponsesSocket, ResponsesSocketOpening } from './config/responses-socket.ts'
 export type { Cooldown, CooldownReason, HealthState, ResponseStore } from './config/stores.ts'
+export type { AdaptationName } from './formats/adaptations/adaptations.ts'
 export type { BillableUnits, Effort, Loss, Usage } from './formats/ir.ts'
 export type {
   Modality,

@@ -43,6 +43,8 @@ export type Operation =
   | 'model-info'
   /** A request that only opens a connection. */
   | 'ping'
+  /** A path of a vendor that the gateway does not offer. */
+  | 'not-offered'
   | 'get-response'
   | 'delete-response'
   | 'list-input-items'

@@ -1,4 +1,5 @@
 import type { JsonObject, Member } from '../base/json/json.ts'
+import type { Loss } from './ir.ts'
 
 /** A request body in all forms that the lanes need, read once. */
 export interface RequestBody {
@@ -12,6 +13,8 @@ export interface RequestBody {
   readonly outline?: RequestOutline | undefined
   /** See `WireCodec.modelPrefix`. */
   readonly modelPrefix?: string | undefined
+  /** What an adaptation could not put into the body. Absent: nothing. */
+  readonly losses?: readonly Loss[] | undefined
 }
 
 /** The outline of a large body, before all of it is parsed. Bodies with seals have none. */

@@ -17,6 +17,7 @@ import type { Inbound, Reply } from '../http/inbound.ts'
 import { fetchTransport, type Transport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
 import { codecFor } from '../operations/handlers.ts'
+import { matchForAgent } from '../operations/match-route.ts'
 import type { Handler, RouteMatch } from '../operations/route.ts'
 import { upstreamStatuses } from '../routing/health/upstream-status.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
@@ -60,7 +61,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
     called = true
     const snapshot = current
     const requestId = newId('req_')
-    const found = snapshot.match(inbound.method, inbound.path)
+    const found = matchForAgent(snapshot.match(inbound.method, inbound.path), inbound)
     const codec = codecFor(found, inbound)
     if (found !== null && (closing === undefined || found.route.whileDraining === true)) {
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, transportFor(snapshot, transport))
@@ -157,7 +158,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
     ): Promise<Explanation> {
       const inbound = toInbound(toRequest(input, init))
       const snapshot = current
-      const found = snapshot.match(inbound.method, inbound.path)
+      const found = matchForAgent(snapshot.match(inbound.method, inbound.path), inbound)
       if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
         throw new GatewayError(
           'not_found',

@@ -3,7 +3,10 @@ import { lazy } from '../base/async.ts'
 import { GatewayError, tooManyValues } from '../base/errors.ts'
 import { editJson, spliceJson } from '../base/json/edit.ts'
 import { isObject, type Json, type JsonObject, type Member, nestsDeeper, scanJson } from '../base/json/json.ts'
+import { hasExactNumbers, parseExact } from '../base/json/parse.ts'
+import type { RequestChanges } from '../formats/adaptations/adaptation.ts'
 import type { ClientCodec } from '../formats/codec.ts'
+import type { Loss } from '../formats/ir.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { RequiredHeader } from '../operations/route.ts'
@@ -18,12 +21,6 @@ export interface PathFields {
   readonly modelPrefix: string | undefined
 }
 
-/** Changes to a body before it is checked. */
-export interface BodyRewrite {
-  readonly set: JsonObject
-  readonly drop: readonly string[]
-}
-
 /** How a body is read. */
 export interface BodyReading {
   /** The body is JSON, even with another content type. */
@@ -31,7 +28,7 @@ export interface BodyReading {
   /** Fields that the path states in place of the body. */
   readonly fromPath?: PathFields | undefined
   /** Returns changes to the body before it is checked; undefined for none. */
-  readonly rewrite?: ((body: JsonObject) => BodyRewrite | undefined) | undefined
+  readonly rewrite?: ((body: JsonObject) => RequestChanges | undefined) | undefined
   /**
    * Whether a request for a model probably passes unchanged: a large body is then read in outline, and parsed in full only on demand.
    * Default: false
@@ -114,8 +111,10 @@ export async function readJsonBody(
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
   if (huge) await nextTurn(inbound)
-  const changes = isObject(body) ? rewrite?.(body) : undefined
-  if (changes !== undefined) return rewrittenBody(text, scan?.members, body as JsonObject, changes, validate)
+  if (rewrite !== undefined && isObject(body)) {
+    const changes = rewrite(hasExactNumbers(text) ? (parseExact(text) as JsonObject) : body)
+    if (changes !== undefined) return rewrittenBody(text, scan?.members, body, changes, validate)
+  }
   const value = validate(complete(body))
   // The text has no byte order mark; the received bytes would send it on.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
@@ -127,7 +126,7 @@ function rewrittenBody(
   text: string,
   scanned: readonly Member[] | undefined,
   body: JsonObject,
-  { set, drop }: BodyRewrite,
+  { set, drop, losses }: RequestChanges,
   validate: ClientCodec['validateRequest'],
 ): RequestBody {
   const members = scanned ?? scanJson(text, Number.POSITIVE_INFINITY).members
@@ -136,7 +135,7 @@ function rewrittenBody(
     : spliceJson(text, members, set)
   const value: JsonObject = { ...body, ...set }
   for (const name of drop) delete value[name]
-  return new ParsedBody(new TextEncoder().encode(changed), changed, validate(value), undefined, undefined)
+  return new ParsedBody(new TextEncoder().encode(changed), changed, validate(value), undefined, undefined, losses)
 }
 
 class ParsedBody implements RequestBody {
@@ -146,6 +145,7 @@ class ParsedBody implements RequestBody {
   readonly fields: JsonObject
   readonly outline = undefined
   readonly modelPrefix: string | undefined
+  readonly losses: readonly Loss[] | undefined
   #members: readonly Member[] | undefined
 
   constructor(
@@ -154,12 +154,14 @@ class ParsedBody implements RequestBody {
     value: JsonObject,
     modelPrefix: string | undefined,
     members: readonly Member[] | undefined,
+    losses?: readonly Loss[],
   ) {
     this.bytes = bytes
     this.text = text
     this.value = value
     this.fields = value
     this.modelPrefix = modelPrefix
+    this.losses = losses
     this.#members = members
   }
 

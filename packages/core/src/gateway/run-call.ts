@@ -7,6 +7,8 @@ import type { JsonObject } from '../base/json/json.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
+import type { RequestChanges } from '../formats/adaptations/adaptation.ts'
+import { adaptations } from '../formats/adaptations/adaptations.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -16,7 +18,7 @@ import { handlerOf } from '../operations/handlers.ts'
 import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route.ts'
 import { authenticate } from './authenticate.ts'
-import { type BodyRewrite, checkRequiredHeader, readJsonBody } from './read-body.ts'
+import { checkRequiredHeader, readJsonBody } from './read-body.ts'
 import { notifyRejection } from './rejected-call.ts'
 import type { ConfigSnapshot } from './snapshot.ts'
 
@@ -231,7 +233,7 @@ export class ActiveCalls {
 }
 
 /** Returns the changes to a body of another path. */
-const bodyRewrite = ({ stream, rewritesBody }: Route, model: string | undefined): BodyRewrite => ({
+const bodyRewrite = ({ stream, rewritesBody }: Route, model: string | undefined): RequestChanges => ({
   set: { ...(model === undefined ? {} : { model }), ...(stream === true ? { stream } : {}) },
   drop: rewritesBody?.drop ?? [],
 })
@@ -241,7 +243,7 @@ function completeBody(
   body: JsonObject,
   { bodyDefaults = {}, modelTag }: Route,
   hasModel: (name: string) => boolean,
-): BodyRewrite | undefined {
+): RequestChanges | undefined {
   const set: JsonObject = {}
   for (const [key, value] of Object.entries(bodyDefaults)) if (body[key] == null) set[key] = value
   const isRenamed = modelTag !== undefined && body.model == null && typeof body.name === 'string'
@@ -299,6 +301,13 @@ export class GatewayCall implements RoutedCall {
     const { model } = params
     const { limits } = shared
     const scheme = referenceSchemeOf(route)
+    if (route.adaptation !== undefined) {
+      const { operation } = route
+      const loading = adaptations[route.adaptation]()
+      return Promise.resolve(loading).then(({ [operation]: edits }) =>
+        readJsonBody(inbound, validate, limits, { rewrite: (body) => edits?.editRequest?.(body), scheme }),
+      )
+    }
     if (route.rewritesBody !== undefined)
       return readJsonBody(inbound, validate, limits, { rewrite: () => bodyRewrite(route, model), scheme })
     const { bodyDefaults, modelTag, ignoresContentType } = route

@@ -16,6 +16,7 @@ import { effectiveLossPolicy, lossPolicyHeader, parseLossPolicy } from '../routi
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
+import { loadAdapter } from './load-adapter.ts'
 import type { RoutedCall } from './route.ts'
 
 /**
@@ -62,7 +63,9 @@ export async function explain(
   const request = await snapshot.resolveReferences(route, received, identity)
   const { limits, references } = shared
   const client = codec.clientQuirks?.((name) => inbound.header(name))
-  const writer = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references })
+  const own = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references })
+  const adapt = await loadAdapter(route)
+  const writer = adapt === undefined ? own : adapt(own, request)
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
   const requestedPolicy = parseLossPolicy(inbound.header(lossPolicyHeader))
   const plan = planFor(call)

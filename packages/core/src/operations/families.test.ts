@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Format, Operation } from '../base/names.ts'
 import { type Answer, asJson, completion, generated, message, setUp } from '../gateway/create-gateway.test-support.ts'
-import { mounts } from './families.ts'
+import { agentFamilies, mounts } from './families.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
@@ -221,6 +221,18 @@ describe('the table of families', () => {
       ).toBe(true)
     const names = routes.map(nameOf)
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+  })
+
+  it('adds a route for each path of a family that is known by its header', () => {
+    for (const { family, agents, paths } of agentFamilies)
+      for (const path of paths) {
+        const all = routes.filter((route) => route.path === path).flatMap(({ byAgent = [] }) => byAgent)
+        const own = all.filter(([, route]) => route.family === family && route.path === path)
+        expect(
+          own.map(([agent]) => agent),
+          `${family} ${path}`,
+        ).toEqual(agents)
+      }
   })
 
   it('reports an unknown path in the dialect of the family', async () => {

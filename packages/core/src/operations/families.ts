@@ -14,6 +14,17 @@ export interface Mount {
   readonly formats: readonly Format[]
   /** Fields that differ from those of the served routes. */
   readonly differs?: Partial<Route>
+  /** Fields that differ in routes of one format. */
+  readonly differsIn?: { readonly [F in Format]?: Partial<Route> }
+}
+
+/** Clients that use the paths of a format's own clients, and are known by their header `user-agent`. */
+export interface AgentFamily {
+  readonly family: string
+  /** Beginnings of the header. */
+  readonly agents: readonly string[]
+  readonly paths: readonly string[]
+  readonly differs: Partial<Route>
 }
 
 /** What an OpenAI client calls; Anthropic's and Google's own paths are elsewhere. */
@@ -100,6 +111,24 @@ const vertexMounts: readonly Mount[] = vertexRoots.flatMap(({ express, project }
   },
 ])
 
+/** Paths that a vendor's client knows, with the reason why the gateway does not offer them. */
+function notOffered(
+  family: string,
+  method: Route['method'],
+  fields: Partial<Route>,
+  paths: readonly (readonly [path: string, reason: string])[],
+): readonly Route[] {
+  return paths.map(([path, reason]) => ({
+    method,
+    path,
+    family,
+    operation: 'not-offered',
+    format: 'chat',
+    notOffered: reason,
+    ...fields,
+  }))
+}
+
 /** Paths of vendors' clients that stand for no other one. */
 export const vendorRoutes: readonly Route[] = [
   ...['/models/info', '/info'].map(
@@ -114,6 +143,26 @@ export const vendorRoutes: readonly Route[] = [
   ),
   // Its client opens a connection when it is created.
   { method: 'GET', path: '/v1/tcp_warming', family: 'Cerebras', operation: 'ping', format: 'chat' },
+  ...notOffered('OpenRouter', 'GET', { adaptation: 'openrouter', hostMayOwn: true }, [
+    ['/api/v1/credits', 'The gateway has no credits. Its operator can tell you the limits of your token.'],
+    ['/api/v1/key', 'The gateway describes no tokens. Its operator can tell you the limits of your token.'],
+    ['/api/v1/generation', 'The gateway stores no generations. The usage is in each response.'],
+  ]),
+  ...notOffered('Mistral', 'POST', {}, [
+    ['/v1/fim/completions', 'The gateway does not complete the middle of code. Use /v1/chat/completions.'],
+    ['/v1/ocr', 'The gateway does not offer OCR. Send the document to a chat model.'],
+  ]),
+]
+
+/** Clients of shared paths, by their header. */
+export const agentFamilies: readonly AgentFamily[] = [
+  {
+    family: 'Mistral',
+    // Python and TypeScript.
+    agents: ['mistral-client-'],
+    paths: ['/v1/chat/completions', '/v1/embeddings', '/v1/models', '/v1/models/{model}'],
+    differs: { adaptation: 'mistral', listDialect: 'mistral' },
+  },
 ]
 
 /** Paths of vendors' clients, beyond those of the four formats. Each row adds routes to the table. */
@@ -177,6 +226,7 @@ export const mounts: readonly Mount[] = [
     formats: ['chat', 'responses', 'messages'],
     // Many apps have their own API there.
     differs: { hostMayOwn: true, listDialect: 'openrouter' },
+    differsIn: { chat: { adaptation: 'openrouter' } },
   },
   ...vertexMounts,
 ]
@@ -185,7 +235,10 @@ export const mounts: readonly Mount[] = [
 export const mountedRoutes = (table: readonly Route[], all: readonly Mount[] = mounts): readonly Route[] =>
   all.flatMap((mount) => table.flatMap((route) => mounted(route, mount)))
 
-function mounted(route: Route, { family, prefix, serves, paths, formats, differs }: Mount): readonly Route[] {
+function mounted(
+  route: Route,
+  { family, prefix, serves, paths, formats, differs, differsIn }: Mount,
+): readonly Route[] {
   const rest = route.path.startsWith(serves) ? route.path.slice(serves.length) : undefined
   if (rest === undefined || !isBelow(rest, '')) return []
   if (paths !== undefined && !paths.some((path) => (path === '' ? rest === '' : isBelow(rest, path)))) return []
@@ -201,9 +254,25 @@ function mounted(route: Route, { family, prefix, serves, paths, formats, differs
       format,
       ...(headers.length === 0 ? {} : { formatByHeader: Object.fromEntries(headers) }),
       ...differs,
+      ...differsIn?.[format],
     },
   ]
 }
+
+/** Returns routes with those of the families whose clients their header distinguishes. */
+export const withAgents = (
+  table: readonly Route[],
+  families: readonly AgentFamily[] = agentFamilies,
+): readonly Route[] =>
+  table.map((route) => {
+    const byAgent = families
+      .filter(({ paths }) => paths.includes(route.path))
+      .flatMap(({ family, agents, differs }) => {
+        const own: Route = { ...route, family, ...differs }
+        return agents.map((agent) => [agent, own] as const)
+      })
+    return byAgent.length === 0 ? route : { ...route, byAgent }
+  })
 
 /** Returns whether a path is another one, or below it. A path that ends with a colon has all actions below it. */
 const isBelow = (path: string, other: string): boolean =>

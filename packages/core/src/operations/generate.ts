@@ -12,6 +12,7 @@ import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Generation, MediaFetching } from '../lanes/lane.ts'
 import { speaks } from '../upstreams/outgoing-call.ts'
+import { type Adapter, loadAdapter } from './load-adapter.ts'
 import { noticedScheme } from './references/notice.ts'
 import { loadResponseStore } from './responses/store.ts'
 import type { Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
@@ -54,6 +55,8 @@ export const handleGenerate: Handler = async (call) => {
  * @param state how the request depends on stored responses
  */
 function generate(call: RoutedCall, request: RequestBody, state?: StoredParts): Promise<Reply> {
+  const adapting = loadAdapter(call.route)
+  if (adapting !== undefined) return adapting.then((adapt) => generateFramed(call, request, state, undefined, adapt))
   const name = call.record.stream ? framingOf(call.route, call.inbound) : undefined
   if (name === undefined) return generateFramed(call, request, state, undefined)
   const framing = framings[name]()
@@ -69,10 +72,11 @@ function generateFramed(
   request: RequestBody,
   state: StoredParts | undefined,
   framing: Framing | undefined,
+  adapt?: Adapter,
 ): Promise<Reply> {
   const { stream } = record
   const { limits, references } = shared
-  const writer = new GenerationWriter({
+  const own = new GenerationWriter({
     codec,
     request,
     stream,
@@ -85,6 +89,7 @@ function generateFramed(
     stored: state?.stored,
   })
   const { modelPlaces } = codec
+  const writer = adapt === undefined ? own : adapt(own, request)
   const call = { shared, inbound, codec, request, modelPlaces, writer, record, transport, signal, end, framing }
   return tryTargets(call).then((response) => toReply(call, response))
 }

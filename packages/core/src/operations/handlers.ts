@@ -1,8 +1,10 @@
 import { lazy } from '../base/async.ts'
-import type { ErrorInfo } from '../base/errors.ts'
+import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
+import type { AdaptationName } from '../formats/adaptations/adaptations.ts'
+import { openRouterError } from '../formats/adaptations/openrouter-error.ts'
 import type { ClientWireCodec, CodecDialect } from '../formats/codec.ts'
 import { codecDialects, wireCodecs } from '../formats/codec-registry.ts'
 import type { Inbound } from '../http/inbound.ts'
@@ -31,14 +33,21 @@ const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId:
 const isCodecDialect = (dialect: string | undefined): dialect is CodecDialect =>
   dialect !== undefined && Object.hasOwn(codecDialects, dialect)
 
+/** The same for adaptations of clients. */
+const adaptedErrors: { readonly [A in AdaptationName]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
+  openrouter: (error) => ({ error: openRouterError(error) }),
+}
+
 /** The codecs of routes with errors or bodies of their own. Built once, because every call reads the map. */
-const operationCodecs = new Map(
-  routes.flatMap((route) => {
-    const { dialect } = route
-    if (isCodecDialect(dialect)) return [[route, codecDialects[dialect]] as const]
-    const encodeBody = errorEncoders[route.operation]
-    return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecs[route.format], encodeBody)] as const]
-  }),
+const ownCodecs = new Map(
+  routes
+    .flatMap((route) => [route, ...(route.byAgent ?? []).map(([, other]) => other)])
+    .flatMap((route) => {
+      const { dialect, adaptation, operation } = route
+      if (isCodecDialect(dialect)) return [[route, codecDialects[dialect]] as const]
+      const encodeBody = errorEncoders[operation] ?? (adaptation === undefined ? undefined : adaptedErrors[adaptation])
+      return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecs[route.format], encodeBody)] as const]
+    }),
 )
 
 function withErrorBody(
@@ -64,16 +73,20 @@ export function codecFor(found: RouteMatch | null, inbound: Inbound): ClientWire
   const unknown = found === null ? formatOfUnknown(inbound.path) : undefined
   if (unknown !== undefined) return wireCodecs[unknown]
   const route = found?.route ?? listRoute
-  if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecs[route.format]
-  if (route.formatByHeader === undefined) return wireCodecs[route.format]
-  for (const [header, format] of Object.entries(route.formatByHeader))
-    if (inbound.header(header) !== undefined) return wireCodecs[format]
-  return wireCodecs[route.format]
+  if (route.formatByHeader !== undefined)
+    for (const [header, format] of Object.entries(route.formatByHeader))
+      if (inbound.header(header) !== undefined) return wireCodecs[format]
+  if (route.dialect === undefined && route.adaptation === undefined) return wireCodecs[route.format]
+  return ownCodecs.get(route) ?? wireCodecs[route.format]
 }
 
 const modelOperation = lazy(() => import('./model-operations.ts').then((found) => found.handleModelOperation))
 const storedObject = lazy(() => import('./objects/handle.ts').then((found) => found.handleObject))
 const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
+
+const handleNotOffered: Handler = async ({ route }) => {
+  throw new GatewayError('not_implemented', `${route.path}: ${route.notOffered ?? 'The gateway does not offer it.'}`)
+}
 
 const handlePing: Handler = async ({ record }) => jsonReply(record, {})
 
@@ -87,6 +100,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
   'model-info': lazy(() => import('./models.ts').then((found) => found.handleModelInfo)),
   ping: () => handlePing,
+  'not-offered': () => handleNotOffered,
   'get-response': storedResponse,
   'delete-response': storedResponse,
   'list-input-items': storedResponse,

@@ -1,3 +1,4 @@
+import type { Inbound } from '../http/inbound.ts'
 import type { Route, RouteMatch } from './route.ts'
 
 /**
@@ -6,6 +7,16 @@ import type { Route, RouteMatch } from './route.ts'
  * @param sharesRoot a host with pages of its own serves the same paths: routes whose path the host may own do not match
  */
 export type RouteMatcher = (method: string, path: string, sharesRoot?: boolean) => RouteMatch | null
+
+/** Returns the match for a client: the route may be another one by the header `user-agent`. */
+export function matchForAgent(found: RouteMatch | null, inbound: Pick<Inbound, 'header'>): RouteMatch | null {
+  const byAgent = found?.route.byAgent
+  if (found === null || byAgent === undefined) return found
+  const agent = inbound.header('user-agent')
+  if (agent === undefined) return found
+  for (const [beginning, route] of byAgent) if (agent.startsWith(beginning)) return { ...found, route }
+  return found
+}
 
 /** Routes of one path. */
 interface ExactPath {

@@ -9,6 +9,7 @@ import { type ModelPlaces, modelPlaces, routerPlaces } from '../formats/shared/m
 import type { Reply } from '../http/inbound.ts'
 import { operationsNamedBy } from './describe-models.ts'
 import { asksToExplain } from './generate.ts'
+import { loadAdapter } from './load-adapter.ts'
 import { ModelOperationWriter } from './model-operation-writer.ts'
 import type { Form } from './multipart/form.ts'
 import { type FormDialect, isMultipart, readForm, uploadRequired } from './multipart/read-form.ts'
@@ -179,7 +180,7 @@ async function runUpload(
 }
 
 async function run(
-  { shared, inbound, record, transport, signal, end: endCall }: RoutedCall,
+  { shared, route, inbound, record, transport, signal, end: endCall }: RoutedCall,
   operation: AnyOperation,
   dialect: AnyClientDialect,
   request: RequestBody,
@@ -195,7 +196,9 @@ async function run(
   if (operation.issuesCredentials === true) record.capture?.withholdResponses()
   record.expected = dialect.expectedUse?.(value)
   const { limits, references } = shared
-  const writer = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })
+  const own = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })
+  const adapt = await loadAdapter(route)
+  const writer = adapt === undefined ? own : adapt(own, request)
   const modelPlaces = placesOf(operation.name, dialect.name)
   // Without the codec: a chat codec would read affinity and traits from bodies that are not chat requests.
   const call = { shared, inbound, request, form, modelPlaces, writer, record, transport, signal, end }

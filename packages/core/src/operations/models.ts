@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Operation } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
+import { toMistralList, toMistralModel } from '../formats/chat/mistral-list.ts'
 import { toOpenRouterList, toOpenRouterModel } from '../formats/chat/openrouter-list.ts'
 import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
@@ -84,6 +85,7 @@ interface ListDialect {
 const unchanged: ListDialect = { list: (list) => list, entry: (entry) => entry }
 
 const listDialects: Readonly<Record<NonNullable<Route['listDialect']>, ListDialect>> = {
+  mistral: { list: toMistralList, entry: toMistralModel },
   openrouter: { list: toOpenRouterList, entry: toOpenRouterModel },
   publisher: { list: toPublisherList, entry: toPublisherModel },
 }

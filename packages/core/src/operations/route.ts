@@ -6,6 +6,7 @@ import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import type { PluginRoute } from '../config/plugin.ts'
+import type { AdaptationName } from '../formats/adaptations/adaptations.ts'
 import type { ClientCodec, ClientWireCodec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -85,7 +86,11 @@ export interface Route {
   /** For model operations: the client's dialect. For chat generation: a dialect of the format (see `CodecDialect`). */
   readonly dialect?: string
   /** For model lists: the client's dialect of the format. Default: the format's own. */
-  readonly listDialect?: 'openrouter' | 'publisher'
+  readonly listDialect?: 'mistral' | 'openrouter' | 'publisher'
+  /** The clients' deviations from the format. Default: none. */
+  readonly adaptation?: AdaptationName
+  /** Other routes of the same path and method, for clients whose `user-agent` begins so. */
+  readonly byAgent?: readonly (readonly [agent: string, route: Route])[]
   /** Another format for clients that send this header: three providers share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
   /**
@@ -139,6 +144,8 @@ export interface Route {
   readonly object?: ObjectKind
   /** Requests may refer to earlier responses, which are stored. */
   readonly usesStoredResponses?: boolean
+  /** For paths that are known but not offered: the reason, and what to do. */
+  readonly notOffered?: string
   /** The handler of a plugin's route. */
   readonly handle?: PluginRoute['handle']
   /** A plugin's route that is also served while the gateway drains. */

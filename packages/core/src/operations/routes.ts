@@ -1,4 +1,4 @@
-import { mountedRoutes, vendorRoutes } from './families.ts'
+import { mountedRoutes, vendorRoutes, withAgents } from './families.ts'
 import { ollamaRoutes } from './ollama-routes.ts'
 import type { Route } from './route.ts'
 
@@ -188,4 +188,9 @@ const ownRoutes: readonly Route[] = [
 ]
 
 /** Every path of the gateway. */
-export const routes: readonly Route[] = [...ownRoutes, ...ollamaRoutes, ...mountedRoutes(ownRoutes), ...vendorRoutes]
+export const routes: readonly Route[] = [
+  ...withAgents(ownRoutes),
+  ...ollamaRoutes,
+  ...mountedRoutes(ownRoutes),
+  ...vendorRoutes,
+]

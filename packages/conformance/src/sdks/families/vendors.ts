@@ -3,11 +3,15 @@ import { cerebrasClient } from './cerebras.ts'
 import { familyCases } from './family-cases.ts'
 import type { Family } from './family-suite.ts'
 import { groqClient } from './groq.ts'
+import { mistralClient } from './mistral.ts'
+import { openRouterClient } from './openrouter.ts'
 
 /** Vendors' own SDKs. */
 export const vendorFamilies: readonly Family[] = [
   { package: 'groq-sdk', name: 'Groq', cases: familyCases(groqClient, ['models', 'embed']) },
   { package: '@cerebras/cerebras_cloud_sdk', name: 'Cerebras', cases: familyCases(cerebrasClient, ['models']) },
+  { package: '@openrouter/sdk', name: 'OpenRouter', cases: familyCases(openRouterClient, ['models', 'embed']) },
+  { package: '@mistralai/mistralai', name: 'Mistral', cases: familyCases(mistralClient, ['models', 'embed']) },
   {
     package: '@azure-rest/ai-inference',
     name: 'ModelClient of Azure AI inference',

@@ -1,4 +1,4 @@
-import { type Mount, mounts } from '@modelgate/core/test-support'
+import { agentFamilies, type Mount, mounts } from '@modelgate/core/test-support'
 import { table } from '../markdown-table.ts'
 
 /**
@@ -18,6 +18,11 @@ export function familyTable(): string {
   return table(
     ['clients', 'paths', 'same as'],
     ...[...rows.values()].map(({ family, served, paths }) => [family, paths.join(', '), served]),
+    ...agentFamilies.map(({ family, agents, paths }) => [
+      family,
+      paths.map(code).join(', '),
+      `the same path, in ${family}'s form for clients whose \`user-agent\` begins with ${agents.map(code).join(' or ')}`,
+    ]),
   )
 }
 
