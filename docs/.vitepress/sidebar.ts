@@ -91,6 +91,7 @@ export const sidebar: readonly SidebarItem[] = [
       page('Formats', '/reference/formats'),
       page('Upstreams and providers', '/reference/upstreams'),
       page('Admin API for tokens', '/reference/admin-api'),
+      page('Budget rules', '/reference/budgets'),
       page('Fake provider', '/reference/fake-provider'),
       {
         text: 'API',

@@ -11,10 +11,11 @@ import {
 import { clientCodecs, codecs, errorKinds, errorReply, type RetryScope, retryScope } from '@modelgate/core/test-support'
 import { table } from '../markdown-table.ts'
 
-const words = { 'same-target': 'same target', 'other-target': 'another target', none: 'no' } satisfies Record<
-  RetryScope,
-  string
->
+const words = {
+  'same-target': 'same or other target',
+  'other-target': 'other target',
+  none: 'none',
+} satisfies Record<RetryScope, string>
 
 /** Returns the table of error kinds: the client's response, and whether the gateway tries another target. */
 export function kindTable(): string {
@@ -44,7 +45,7 @@ export function kindTable(): string {
     ...clientCodecs.map(({ format }) => `${format} client`),
     '`retry-after`',
     '`x-should-retry`',
-    'tried again',
+    'next attempt',
   ]
   return table(['kind', ...head], ...cells)
 }
@@ -99,5 +100,5 @@ export async function statusTable(): Promise<string> {
       return [String(status), ...kinds, [...new Set(calls.map(goesOn))].join(' or ')]
     }),
   )
-  return table(['status', ...codecs.map(({ format }) => `from a ${format} upstream`), 'tried again'], ...cells)
+  return table(['status', ...codecs.map(({ format }) => `from a ${format} upstream`), 'next attempt'], ...cells)
 }
