@@ -64,6 +64,11 @@ export type {
   UsageBasis,
 } from './config/plugin.ts'
 export type {
+  ClientMessage,
+  PendingSession,
+  RealtimeAcceptance,
+  RealtimeClosing,
+  RealtimeConnection,
   RealtimeEnding,
   RealtimeOpening,
   RealtimeSession,

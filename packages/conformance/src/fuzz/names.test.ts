@@ -277,6 +277,7 @@ describe('realtime sessions', () => {
               : `${status} ${body}`
           }
           const { session } = opening
+          if (session === undefined) return 'the session waits for a message'
           for (const [base, steps, bytes] of messages) {
             const text = decoder.decode(
               mutateBytes(mutateJson(events[base] as (typeof events)[number], steps), bytes as readonly Step[]),

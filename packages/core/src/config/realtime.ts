@@ -1,4 +1,5 @@
 import type { Signal } from '../base/async.ts'
+import type { GatewayError } from '../base/errors.ts'
 import type { Reply } from '../http/inbound.ts'
 import type { TransportResponse } from '../http/transport.ts'
 import type { FinishEvent } from './plugin.ts'
@@ -29,22 +30,47 @@ export interface RealtimeEnding {
   readonly error?: unknown
 }
 
-/** A session with a connected upstream, for the adapter that owns the sockets. */
-export interface RealtimeSession<Socket> {
-  readonly upstream: Socket
+/** How a client's WebSocket is accepted. */
+export interface RealtimeAcceptance {
   /** Headers of the 101 response to the client. */
   readonly headers: Readonly<Record<string, string>>
   /** The accepted subprotocol. Undefined: the client offered none. */
   readonly protocol: string | undefined
+  /** Largest message in bytes, in both directions. */
+  readonly messageBytes: number
+  /** Aborted when the gateway shuts down: the sockets must be closed with 1001. */
+  readonly signal: Signal
+}
+
+/** A close that the gateway decides. */
+export interface RealtimeClosing {
+  /** An event for the client, to send before the close. Undefined: the protocol has none. */
+  readonly event?: string | undefined
+  readonly code: number
+  /** At most 123 bytes. */
+  readonly reason: string
+}
+
+/** What must happen with a client's message. */
+export type ClientMessage =
+  /** The upstream receives this text. If it is the same text, the message is sent as it is. */
+  | { readonly forward: string }
+  /** The message must not be sent. The client receives this error event. */
+  | { readonly reply: string }
+  /** The message must not be sent. Both connections must be closed. */
+  | { readonly close: RealtimeClosing }
+
+/** A session with a connected upstream, for the adapter that owns the sockets. */
+export interface RealtimeSession<Socket> extends RealtimeAcceptance {
+  readonly upstream: Socket
   /** Returns whether a text message of the upstream can be sent unread, such as long audio. All others must pass through `readUpstream`. */
   passesUnread(message: Uint8Array): boolean
+  /** Binary messages of the upstream hold JSON, and must be read as text is. */
+  readonly readsBinary: boolean
   /** Reads the usage from a message of the upstream. Returns the text to send to the client, without secrets of the upstream. */
   readUpstream(text: string): string
-  /**
-   * Checks a message of the client before it is sent to the upstream. Returns an error event for the client if the message names a model
-   * that the caller may not use; the message must then not be sent. Absent for callers that may use all models.
-   */
-  readonly checkClient?: (text: string, isBinary: boolean) => string | undefined
+  /** Reads a message of the client before it is sent to the upstream. Absent: all messages are sent unchanged. */
+  readonly readClient?: (text: string, isBinary: boolean) => ClientMessage
   /** Must be called when the upstream's first message arrives. */
   begun(): void
   /** Returns the upstream's close reason for the client: without host and keys, at most 123 bytes. */
@@ -55,15 +81,34 @@ export interface RealtimeSession<Socket> {
   readonly clientStallMs: number
   /** Milliseconds between pings to each side. */
   readonly heartbeatMs: number
-  /** Largest message in bytes, in both directions. */
-  readonly messageBytes: number
-  /** Aborted when the gateway shuts down: both sockets must be closed with 1001. */
-  readonly signal: Signal
   /** Must be called after both sockets have closed. Later calls do nothing. */
   settle(ending: RealtimeEnding): void
 }
 
-/** A session to serve, or the HTTP response that rejects the client's upgrade. */
+/** The result of a client's first message: a session, or the close that rejects the client. */
+export type RealtimeConnection<Socket> =
+  | {
+      readonly session: RealtimeSession<Socket>
+      /** The first message for the upstream. */
+      readonly first: string
+    }
+  | { readonly closing: RealtimeClosing }
+
+/** A session whose model is named by the client's first message. The client must be accepted first. */
+export interface PendingSession<Socket> extends RealtimeAcceptance {
+  /** Milliseconds until the first message must have arrived. */
+  readonly firstMessageMs: number
+  /**
+   * Connects to the upstream of the model that the first message names. Must be called once. Never rejects. Abort the signal of the
+   * `Inbound` if the client disconnects meanwhile.
+   */
+  connect(text: string, isBinary: boolean): Promise<RealtimeConnection<Socket>>
+  /** Ends the call of a client without a first message. Must not be called after `connect`. Returns how to close the client's socket. */
+  fail(error: GatewayError): RealtimeClosing
+}
+
+/** A session to serve, one that waits for the client's first message, or the HTTP response that rejects the client's upgrade. */
 export type RealtimeOpening<Socket> =
-  | { readonly ok: true; readonly session: RealtimeSession<Socket> }
+  | { readonly ok: true; readonly session: RealtimeSession<Socket>; readonly pending?: undefined }
+  | { readonly ok: true; readonly pending: PendingSession<Socket>; readonly session?: undefined }
   | { readonly ok: false; readonly reply: Reply }

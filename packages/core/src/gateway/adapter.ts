@@ -25,7 +25,8 @@ export interface AdapterFunctions {
   handle(inbound: Inbound, transport?: Transport): Promise<Reply>
   /**
    * Opens a realtime session for an upgrade request on a path that `matchUpgrade` reports as `realtime`. Connects to the upstream with
-   * `dial` first: accept the client only after that. Never rejects: an error is a reply to send in place of the 101.
+   * `dial` first: accept the client only after that. If the client's first message names the model, the result is a pending session,
+   * which connects after that message. Never rejects: an error is a reply to send in place of the 101.
    */
   realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>>
   /**

@@ -11,13 +11,14 @@ import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
 import type { GatewayNotice } from '../config/notices.ts'
 import type { Plugin } from '../config/plugin.ts'
-import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
+import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { fetchTransport, type Transport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
 import { codecFor } from '../operations/handlers.ts'
 import { matchForAgent } from '../operations/match-route.ts'
+import type { OpenedSession } from '../operations/realtime/realtime.ts'
 import type { Handler, RouteMatch } from '../operations/route.ts'
 import { upstreamStatuses } from '../routing/health/upstream-status.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
@@ -25,7 +26,15 @@ import type { ExplainOptions, Gateway } from './gateway.ts'
 import type { ResponsesSockets } from './open-socket.ts'
 import { preload } from './preload.ts'
 import { notifyRejection } from './rejected-call.ts'
-import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
+import {
+  ActiveCalls,
+  authenticateCall,
+  beginCall,
+  failedReply,
+  GatewayCall,
+  runCall,
+  transportFor,
+} from './run-call.ts'
 import { createSnapshot, matchUpgrade, warnAboutMemoryStore } from './snapshot.ts'
 
 /**
@@ -107,12 +116,13 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { openRealtime } = await import('../operations/realtime/realtime.ts')
       if (closing !== undefined) return reject(shuttingDown())
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, webTransport)
-      const opened: { session?: RealtimeSession<Socket> } = {}
+      const result: { opened?: OpenedSession<Socket> } = {}
       const reply = await runCall(call, found, async () => {
-        opened.session = await openRealtime(call, dial)
-        return { status: 101, headers: opened.session.headers, body: null }
+        const opened = await openRealtime(call, dial, (error) => void failedReply(call, found, error))
+        result.opened = opened
+        return { status: 101, headers: (opened.session ?? opened.pending).headers, body: null }
       })
-      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
+      return result.opened ?? { ok: false, reply }
     },
     async responses(inbound, transport = webTransport) {
       const { openSocket, ResponsesSockets } = await import('./open-socket.ts')

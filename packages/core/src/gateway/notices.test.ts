@@ -258,7 +258,7 @@ describe('realtime', () => {
       { status: 400, operation: 'realtime', identity: { id: 'me' } },
     ])
     expect(gateway.status().activeCalls).toBe(1)
-    if (opening.ok) opening.session.settle({ outcome: 'finished' })
+    if (opening.ok) opening.session?.settle({ outcome: 'finished' })
     expect(finished).toHaveLength(1)
     expect(notices).toHaveLength(4)
     expect(gateway.status().activeCalls).toBe(0)

@@ -45,8 +45,8 @@ async function openSession({ gateway }: Settings, acceptsReference: boolean): Pr
     return { socket: 'a socket' }
   })
   if (!opening.ok) return
-  opening.session.settle({ outcome: 'finished' })
-  opening.session.settle({ outcome: 'failed' })
+  opening.session?.settle({ outcome: 'finished' })
+  opening.session?.settle({ outcome: 'failed' })
 }
 
 const ends: readonly [string, FinishEvent['outcome'], number, Settings, (all: Settings) => Promise<unknown>][] = [

@@ -124,8 +124,12 @@ export function authenticateCall({
   return undefined
 }
 
-/** Ends a call that failed. */
-function failedReply({ shared, codec, inbound, record, end }: GatewayCall, found: RouteMatch, cause: unknown): Reply {
+/** Ends a call that failed. Returns the reply with its error. */
+export function failedReply(
+  { shared, codec, inbound, record, end }: GatewayCall,
+  found: RouteMatch,
+  cause: unknown,
+): Reply {
   const error =
     cause instanceof GatewayError
       ? cause

@@ -71,7 +71,12 @@ const places: { readonly [O in OperationName]: { readonly [dialect: string]: Mod
   transcriptions: { openai: common },
   translations: { openai: common },
   speech: { openai: common },
-  'realtime-sessions': { 'client-secrets': realtimePlaces, sessions: realtimePlaces },
+  'realtime-sessions': {
+    'client-secrets': realtimePlaces,
+    sessions: realtimePlaces,
+    'transcription-sessions': realtimePlaces,
+    'translation-secrets': realtimePlaces,
+  },
 }
 
 /** Returns the members of requests that name a model. Throws TypeError for a dialect without a list: its requests could name any model. */

@@ -56,6 +56,23 @@ const modelActions = (prefix: string): readonly Route[] =>
     ] as const
   ).map((route) => ({ method: 'POST', format: 'gemini', queryKey: true, ...route }))
 
+/** Short-lived secrets of the provider, for browsers. */
+const realtimeSecrets: readonly Route[] = (
+  [
+    ['client_secrets', 'client-secrets'],
+    ['sessions', 'sessions'],
+    ['transcription_sessions', 'transcription-sessions'],
+    ['translations/client_secrets', 'translation-secrets'],
+  ] as const
+).map(([path, dialect]) => ({
+  method: 'POST',
+  path: `/v1/realtime/${path}`,
+  operation: 'realtime-sessions',
+  format: 'chat',
+  dialect,
+  unversionedAlias: true,
+}))
+
 /** Responses that were kept, by their id. */
 const storedResponses: readonly Route[] = (
   [
@@ -157,22 +174,7 @@ const ownRoutes: readonly Route[] = [
   },
   ...objectRoutes,
   ...media,
-  {
-    method: 'POST',
-    path: '/v1/realtime/client_secrets',
-    operation: 'realtime-sessions',
-    format: 'chat',
-    dialect: 'client-secrets',
-    unversionedAlias: true,
-  },
-  {
-    method: 'POST',
-    path: '/v1/realtime/sessions',
-    operation: 'realtime-sessions',
-    format: 'chat',
-    dialect: 'sessions',
-    unversionedAlias: true,
-  },
+  ...realtimeSecrets,
   {
     method: 'GET',
     path: '/v1/realtime',

@@ -50,7 +50,12 @@ export function openai(options: OpenAIOptions = {}): Upstream {
       transcriptions: { openai: '/audio/transcriptions' },
       translations: { openai: '/audio/translations' },
       speech: { openai: '/audio/speech' },
-      'realtime-sessions': { 'client-secrets': '/realtime/client_secrets', sessions: '/realtime/sessions' },
+      'realtime-sessions': {
+        'client-secrets': '/realtime/client_secrets',
+        sessions: '/realtime/sessions',
+        'transcription-sessions': '/realtime/transcription_sessions',
+        'translation-secrets': '/realtime/translations/client_secrets',
+      },
     },
     // Other servers with OpenAI's chat format, reached through `baseURL`, have no such endpoint.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),

@@ -18,6 +18,13 @@ interface Side {
   unansweredPings: number
 }
 
+/**
+ * Returns what the other side receives for a message; undefined for nothing.
+ *
+ * @param resume reads the message's side again, after a pause
+ */
+type MessageReader = (data: Buffer, isBinary: boolean, resume: () => void) => Buffer | string | undefined
+
 const sideOf = (socket: WebSocket): Side => ({ socket, error: undefined, unansweredPings: 0 })
 
 /**
@@ -33,7 +40,10 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
   let openSockets = 2
   let isFirst = true
 
-  const readFromUpstream = (data: Buffer): Buffer | string => {
+  const { readClient, readsBinary } = session
+
+  const readFromUpstream: MessageReader = (data, isBinary) => {
+    if (isBinary && !readsBinary) return data
     if (isFirst) {
       isFirst = false
       session.begun()
@@ -44,9 +54,30 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     return replaced === text ? data : replaced
   }
 
-  const { checkClient } = session
+  const readFromClient: MessageReader = (data, isBinary, resume) => {
+    if (readClient === undefined) return data
+    const text = data.toString()
+    const read = readClient(text, isBinary)
+    if ('forward' in read) return read.forward === text ? data : read.forward
+    if ('close' in read) {
+      const { event, code, reason } = read.close
+      end(
+        { outcome: 'failed', error: new GatewayError('invalid_request', reason) },
+        () => {
+          if (event !== undefined) clientSocket.send(event)
+          clientSocket.close(code, reason)
+        },
+        () => upstream.socket.close(goingAway),
+      )
+      return undefined
+    }
+    // Paused until the reply is sent, so that a client that never reads cannot fill the memory with replies.
+    clientSocket.pause()
+    clientSocket.send(read.reply, resume)
+    return undefined
+  }
 
-  const relayMessages = (from: Side, to: Side, read?: (data: Buffer) => Buffer | string): void => {
+  const relayMessages = (from: Side, to: Side, read: MessageReader): void => {
     const { socket } = from
     const resume = (): void => {
       if (!socket.isPaused || to.socket.bufferedAmount > lowWater) return
@@ -56,15 +87,9 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
     socket.on('message', (data: Buffer, isBinary) => {
       from.unansweredPings = 0
       idleTimer.refresh()
-      const rejection = from === client ? checkClient?.(data.toString(), isBinary) : undefined
-      if (rejection !== undefined) {
-        // Paused until the reply is sent, so that a client that never reads cannot fill the memory with replies.
-        socket.pause()
-        socket.send(rejection, resume)
-        return
-      }
       // Read even if the other side is closed, because the usage in it counts.
-      const outgoing = isBinary || read === undefined ? data : read(data)
+      const outgoing = read(data, isBinary, resume)
+      if (outgoing === undefined) return
       if (to.socket.readyState !== WebSocket.OPEN) return
       to.socket.send(outgoing, { binary: isBinary }, resume)
       if (to.socket.bufferedAmount > highWater) socket.pause()
@@ -189,7 +214,7 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
   }
   client.socket.on('close', onClientClose).on('close', onClosed)
   upstream.socket.on('close', onUpstreamClose).on('close', onClosed)
-  relayMessages(client, upstream)
+  relayMessages(client, upstream, readFromClient)
   relayMessages(upstream, client, readFromUpstream)
   session.signal.addEventListener('abort', onAbort)
   if (session.signal.aborted) onAbort()

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Canceller, Inbound, RealtimeSession, RealtimeTransport, Reply } from '@modelgate/core'
+import type { Canceller, Inbound, PendingSession, RealtimeSession, RealtimeTransport, Reply } from '@modelgate/core'
 import type { AdapterFunctions } from '@modelgate/core/adapter'
 import type { WebSocket } from 'ws'
 import { acceptClient, watchWaitingClient } from './accept-client.ts'
+import { clientLeft, connectFirst } from './first-message.ts'
 import { relay } from './relay.ts'
 
 /**
- * Opens a realtime session for an upgrade request: connects to the upstream, accepts the client, then relays messages both ways.
+ * Opens a realtime session for an upgrade request: connects to the upstream, accepts the client, then relays messages both ways. If the
+ * client's first message names the model, accepts the client first.
  *
  * @param url path and query without the host's mount prefix
  * @returns the response to send instead of a 101; undefined if the session is open or the client has disconnected
@@ -24,7 +26,8 @@ export async function serveRealtime(
   const opening = await realtime(inboundOf(req, url, waiting.signal), dial)
   const early = waiting.stop()
   if (!opening.ok) return opening.reply
-  serveSession(req, socket, early, opening.session)
+  if (opening.session !== undefined) serveSession(req, socket, early, opening.session)
+  else servePending(req, socket, early, opening.pending, waiting.signal)
   return undefined
 }
 
@@ -35,6 +38,24 @@ function serveSession(req: IncomingMessage, socket: Duplex, early: Buffer, sessi
       session.upstream.on('error', () => {}).terminate()
       session.settle({ outcome: 'aborted' })
     },
+  })
+}
+
+/**
+ * Accepts a client whose first message names the model.
+ *
+ * @param left aborted when the client disconnects
+ */
+function servePending(
+  req: IncomingMessage,
+  socket: Duplex,
+  early: Buffer,
+  pending: PendingSession<WebSocket>,
+  left: Canceller,
+): void {
+  acceptClient(req, socket, early, pending, {
+    onOpen: (client) => connectFirst(client, pending, left, socket),
+    onLost: () => void pending.fail(clientLeft()),
   })
 }
 

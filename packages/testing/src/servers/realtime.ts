@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { JsonObject } from '../base/json.ts'
 import { createRealtimeSession } from './realtime-session.ts'
+import { createTranscriptionSession } from './transcription-session.ts'
 
 /** Options of `createFakeRealtime`. */
 export interface FakeRealtimeOptions {
@@ -19,6 +20,7 @@ export interface FakeRealtimeOptions {
 
 /** A session on the fake's side, with a test's controls. */
 export interface FakeRealtimeSession {
+  /** Empty for transcription sessions: their events name the model. */
   readonly model: string
   /** The raw query without `?`. */
   readonly query: string
@@ -88,6 +90,10 @@ const wrongModel = JSON.stringify({
   },
 })
 
+/** A model in the URL opens a session with a voice, also with this intent. */
+const isTranscription = ({ searchParams }: URL): boolean =>
+  searchParams.get('intent') === 'transcription' && !searchParams.has('model')
+
 /** Creates realtime sessions without a server: they respond to text events and echo binary messages. Node only. */
 export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Promise<FakeRealtime> {
   // Imported here, so that the rest of this package loads without Node.
@@ -104,6 +110,7 @@ export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Pro
     const authorization = request.headers.authorization ?? ''
     const key = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
     if (key === '' || (apiKey !== undefined && key !== apiKey)) return { status: 401, body: wrongKey }
+    if (isTranscription(url)) return undefined
     const model = url.searchParams.get('model') ?? ''
     if (model === '' || (models !== undefined && !models.includes(model))) return { status: 404, body: wrongModel }
     return undefined
@@ -162,12 +169,12 @@ export async function listenRealtime(
 
 function open(
   socket: WebSocket,
-  { search, searchParams }: URL,
+  url: URL,
   request: IncomingMessage,
-  { paceMs = 0, mute = false }: FakeRealtimeOptions,
+  { paceMs = 0, mute = false, models }: FakeRealtimeOptions,
 ) {
-  const model = searchParams.get('model') ?? ''
-  const machine = createRealtimeSession(model)
+  const model = url.searchParams.get('model') ?? ''
+  const machine = isTranscription(url) ? createTranscriptionSession(models) : createRealtimeSession(model)
   const received: string[] = []
   let closed: FakeRealtimeSession['closed']
   let last: Promise<unknown> = Promise.resolve()
@@ -215,7 +222,7 @@ function open(
   )
   const session: FakeRealtimeSession = {
     model,
-    query: search.slice(1),
+    query: url.search.slice(1),
     headers,
     received,
     get closed() {

@@ -114,6 +114,14 @@ export const samples: Readonly<Record<string, Sample>> = {
     around: { session: { type: 'realtime', model: 'chat-model' }, 'session.tools[]': functionTool },
   },
   'realtime-sessions chat sessions': { body: (model) => ({ model }), around: { 'tools[]': functionTool } },
+  'realtime-sessions chat transcription-sessions': {
+    body: (model) => ({ input_audio_transcription: { model } }),
+    around: { input_audio_transcription: { model: 'chat-model' }, 'tools[]': functionTool },
+  },
+  'realtime-sessions chat translation-secrets': {
+    body: (model) => ({ session: { model } }),
+    around: { session: { model: 'chat-model' }, 'session.tools[]': functionTool },
+  },
 }
 
 export const sampleKey = ({ operation, format, dialect }: Route): string =>

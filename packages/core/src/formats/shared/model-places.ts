@@ -139,10 +139,20 @@ export const toolPlaces = {
   sameMembers: { 'tools[].tools': 'tools', 'tools[].parameters.tools': 'tools' },
 } as const satisfies ModelPlaceList
 
+/** The position of a JSON value in the visited text. */
+export interface PlaceSpan {
+  readonly start: number
+  readonly end: number
+}
+
 /** Callbacks for each place that a request uses. They throw a GatewayError to reject the request. */
 export interface PlaceVisitor {
-  /** A member that holds a model's name. */
-  name(name: string, path: string): void
+  /**
+   * A member that holds a model's name.
+   *
+   * @param span position of the name; undefined for a form's field
+   */
+  name(name: string, path: string, span?: PlaceSpan): void
   /** A member that selects a model without naming it. */
   choice(path: string): void
 }
@@ -204,11 +214,19 @@ export const otherSpelling = (path: string, wanted: string): GatewayError =>
     param: path.slice(0, 200),
   })
 
-/** Visits a scalar value, given as JSON. */
-function visitScalar(text: string, { role, harmless }: PlaceNode, path: string, visitor: PlaceVisitor): void {
-  if (role === undefined || text === 'null') return
+/** Visits a scalar value. */
+function visitScalar(
+  source: JsonSource,
+  span: PlaceSpan,
+  { role, harmless }: PlaceNode,
+  path: string,
+  visitor: PlaceVisitor,
+): void {
+  if (role === undefined) return
+  const text = sourceText(source, span.start, span.end)
+  if (text === 'null') return
   const value: unknown = JSON.parse(text)
-  if (role === 'name') visitor.name(String(value), path)
+  if (role === 'name') visitor.name(String(value), path, span)
   else if (typeof value !== 'string' || !harmless.includes(value)) visitor.choice(path)
 }
 
@@ -235,7 +253,7 @@ class Walk {
     if (code === openBrace) return this.#object(start, node, path, level)
     if (code === openBracket) return this.#list(start, node, path, level)
     const end = this.#skip(start)
-    visitScalar(sourceText(this.#source, start, end), node, path, this.#visitor)
+    visitScalar(this.#source, { start, end }, node, path, this.#visitor)
     return end
   }
 

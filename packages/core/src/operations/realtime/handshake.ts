@@ -1,7 +1,8 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { offeredProtocols, tokenProtocolPrefix } from '../../http/inbound.ts'
-import type { Handler, RoutedCall } from '../route.ts'
+import type { Handler, Route, RoutedCall } from '../route.ts'
+import type { SessionKindName } from './session-kinds.ts'
 
 const betaPrefix = 'openai-beta.'
 
@@ -68,8 +69,8 @@ const upgradeRequired = (upgrade?: string): GatewayError =>
 
 /**
  * Query parameters with credentials of the client. They are not sent, and don't authenticate it. The model's name is sent as the upstream's.
- * Any other parameter is rejected: at an upstream it could choose another model or session than the checked one (`deployment`, `call_id`,
- * `intent`), and without it the session would differ from the requested one.
+ * Any other parameter is rejected: at an upstream it could choose another model or session than the checked one (`deployment`,
+ * `call_id`), and without it the session would differ from the requested one.
  */
 const credentialParameters: ReadonlySet<string> = new Set([
   'key',
@@ -79,36 +80,52 @@ const credentialParameters: ReadonlySet<string> = new Set([
   'access_token',
 ])
 
-/** Reads the requested model, from the path if it names one, and the query for the upstream. */
-export function readQuery({ inbound, route, params }: Pick<RoutedCall, 'inbound' | 'route' | 'params'>): {
-  readonly model: string
-  queryFor(model: string): string
-} {
+/** What the URL of an upgrade asks for. */
+export interface SessionQuery {
+  readonly kind: SessionKindName
+  /** Undefined: the client's first message names it. */
+  readonly model: string | undefined
+}
+
+/** Reads the kind of session and its model, from the path if that names it, and the query. */
+export function readQuery({ inbound, route, params }: Pick<RoutedCall, 'inbound' | 'route' | 'params'>): SessionQuery {
   const { model: modelName = 'model', ignored = [] } = route.sessionQuery ?? {}
   const parameters = new URLSearchParams(inbound.query)
   for (const name of parameters.keys()) {
-    if (ignored.includes(name) || (name === modelName && params.model === undefined)) continue
+    if (ignored.includes(name) || name === 'intent' || (name === modelName && params.model === undefined)) continue
     if (!credentialParameters.has(name.toLowerCase())) throw unknownParameter(name.slice(0, 100), modelName)
   }
-  const queryFor = (name: string): string => new URLSearchParams({ model: name }).toString()
-  if (params.model !== undefined) return { model: params.model, queryFor }
-  const [model = '', ...others] = parameters.getAll(modelName)
-  if (model === '')
+  const intent = single(parameters, 'intent')
+  if (intent !== undefined && intent !== 'transcription')
     throw new GatewayError(
       'invalid_request',
-      `You must provide a ${modelName} parameter: ${route.path}?${modelName}=<name>.`,
-      { param: modelName },
+      `intent: '${intent.slice(0, 100)}' is not supported. Use 'transcription', or leave it out.`,
+      { param: 'intent' },
     )
+  const kind = intent ?? 'voice'
+  const model = params.model ?? single(parameters, modelName)
+  if (model === '') throw modelRequired(route)
+  return { kind, model }
+}
+
+/** The error for a URL that must name a model. */
+export function modelRequired({ path, sessionQuery }: Pick<Route, 'path' | 'sessionQuery'>): GatewayError {
+  const name = sessionQuery?.model ?? 'model'
+  return new GatewayError('invalid_request', `You must provide a ${name} parameter: ${path}?${name}=<name>.`, {
+    param: name,
+  })
+}
+
+function single(parameters: URLSearchParams, name: string): string | undefined {
+  const [value, ...others] = parameters.getAll(name)
   if (others.length > 0)
-    throw new GatewayError('invalid_request', `Duplicate query parameter '${modelName}': send it once.`, {
-      param: modelName,
-    })
-  return { model, queryFor }
+    throw new GatewayError('invalid_request', `Duplicate query parameter '${name}': send it once.`, { param: name })
+  return value
 }
 
 const unknownParameter = (name: string, modelName: string): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `Unknown query parameter '${name}': realtime sessions accept only '${modelName}'. Set options of an upstream, such as its API version, in the gateway's configuration.`,
+    `Unknown query parameter '${name}': realtime sessions accept only '${modelName}' and 'intent'. Set options of an upstream, such as its API version, in the gateway's configuration.`,
     { param: name },
   )

@@ -1,33 +1,36 @@
 import { newId } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import { isObject, type Json } from '../../base/json/json.ts'
 import type { Identity } from '../../config/identity.ts'
-import type { RealtimeSession } from '../../config/realtime.ts'
 import { wireCodecs } from '../../formats/codec-registry.ts'
-import type { Usage } from '../../formats/ir.ts'
-import { modelPlaces, routerPlaces, toolPlaces, visitValue } from '../../formats/shared/model-places.ts'
+import {
+  type ModelPlaces,
+  modelPlaces,
+  routerPlaces,
+  toolPlaces,
+  visitValue,
+} from '../../formats/shared/model-places.ts'
 import { hasModelList, modelListVisitor, type Router } from '../../routing/router.ts'
 
-/** Returns the check of a client's messages in a session; undefined for callers that may use every model. */
-export function clientMessageCheck(router: Router, identity: Identity | null): RealtimeSession<unknown>['checkClient'] {
+/** Checks a client's message. Throws the GatewayError that rejects it. */
+export type MessageCheck = (text: string, isBinary: boolean) => void
+
+/** Returns the check of all names of models in a client's messages; undefined for callers that may use every model. */
+export function modelListCheck(
+  places: ModelPlaces,
+  router: Router,
+  identity: Identity | null,
+): MessageCheck | undefined {
   if (!hasModelList(identity)) return undefined
-  const visitor = modelListVisitor(realtimePlaces, router, identity)
+  const visitor = modelListVisitor(places, router, identity)
   return (text, isBinary) => {
-    let event: Json | undefined
-    try {
-      event = parse(text)
-      if (event !== undefined) visitValue(text, realtimePlaces.root, visitor)
-      // A tolerant parser at the upstream may accept invalid JSON. Binary audio is not JSON either.
-      else if (!isBinary || text.toLowerCase().includes('model')) throw notJson()
-      return undefined
-    } catch (error) {
-      if (error instanceof GatewayError) return errorEvent(error, event)
-      throw error
-    }
+    if (parse(text) !== undefined) visitValue(text, places.root, visitor)
+    // A tolerant parser at the upstream may accept invalid JSON. Binary audio is not JSON either.
+    else if (!isBinary || text.toLowerCase().includes('model')) throw notJson()
   }
 }
 
-function parse(text: string): Json | undefined {
+export function parse(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json
   } catch {
@@ -35,15 +38,17 @@ function parse(text: string): Json | undefined {
   }
 }
 
-const notJson = (): GatewayError =>
-  new GatewayError(
-    'invalid_request',
-    'The message is not valid JSON, so its models cannot be checked against the models that this token may use.',
-  )
+export const notJson = (): GatewayError =>
+  new GatewayError('invalid_request', 'The message is not valid JSON, so the models that it names cannot be checked.')
 
-/** Encodes an error as the provider does for a rejected event. */
-function errorEvent({ info }: GatewayError, event: Json | undefined): string {
+/**
+ * Encodes an error as OpenAI does for a rejected event.
+ *
+ * @param message the rejected one, if there is one
+ */
+export function errorEvent({ info }: GatewayError, message: string): string {
   const { error } = wireCodecs.chat.encodeError(info, '').body
+  const event = parse(message)
   const id = isObject(event) && typeof event.event_id === 'string' ? event.event_id : null
   return JSON.stringify({
     type: 'error',
@@ -52,46 +57,15 @@ function errorEvent({ info }: GatewayError, event: Json | undefined): string {
   })
 }
 
-const count = (value: Json | undefined): number =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+const encoder = new TextEncoder()
 
-const part = (object: JsonObject, name: string): JsonObject => {
-  const value = object[name]
-  return isObject(value) ? value : {}
-}
+/** A close frame holds 125 bytes, two of which are the code. */
+const reasonBytes = 123
 
-/** Returns the usage of a `response.done` event; undefined if there is none. */
-export function usageOfResponse(event: JsonObject): Usage | undefined {
-  const usage = part(event, 'response').usage
-  if (!isObject(usage)) return undefined
-  const input = part(usage, 'input_token_details')
-  const output = part(usage, 'output_token_details')
-  return {
-    input: {
-      total: count(usage.input_tokens),
-      cacheRead: count(input.cached_tokens),
-      audio: count(input.audio_tokens),
-      image: count(input.image_tokens),
-    },
-    output: {
-      total: count(usage.output_tokens),
-      reasoning: count(output.reasoning_tokens),
-      audio: count(output.audio_tokens),
-    },
-  }
-}
-
-/** Adds the usage of one more response. */
-export const addUsage = (sum: Usage | undefined, next: Usage): Usage => ({
-  input: added(sum?.input, next.input),
-  output: added(sum?.output, next.output),
-})
-
-function added<T extends { total: number }>(sum: T | undefined, next: T): T {
-  if (sum === undefined) return { ...next }
-  const both = { ...sum } as Record<string, number>
-  for (const [name, value] of Object.entries(next)) both[name] = (both[name] ?? 0) + value
-  return both as T
+/** Returns the beginning of a text that fits into a close frame, without splitting a character. */
+export function closeReason(text: string): string {
+  const { read } = encoder.encodeInto(text, new Uint8Array(reasonBytes))
+  return text.slice(0, read)
 }
 
 /**

@@ -56,6 +56,7 @@ function setUp(
   const session = async (query = 'model=m'): Promise<RealtimeSession<string>> => {
     const opening = await open(query)
     if (!opening.ok) throw new Error(`refused: ${opening.reply.body}`)
+    if (opening.session === undefined) throw new Error('the session waits for a message')
     return opening.session
   }
   return { gateway, open, session, finished, dialled, logged }
@@ -115,7 +116,11 @@ describe('opening a session', () => {
       ['', {}, 400, 'model'],
       ['model=m', { upgrade: 'h2c' }, 426, 'upgrade request'],
       ['model=m&model=own', {}, 400, "Duplicate query parameter 'model'"],
-      ...['Model', 'deployment', 'api-version', 'call_id', 'intent', 'preset', '__proto__', 'x'].map(
+      ['model=m&intent=y', {}, 400, "intent: 'y' is not supported"],
+      ['intent=transcription&intent=transcription', {}, 400, "Duplicate query parameter 'intent'"],
+      ['intent=transcription&model=', {}, 400, 'model'],
+      ['intent=transcription&model=none', {}, 400, 'does not support realtime transcription'],
+      ...['Model', 'deployment', 'api-version', 'call_id', 'Intent', 'preset', '__proto__', 'x'].map(
         (name): [string, Record<string, string>, number, string] => [
           `model=m&${name}=y`,
           {},
@@ -352,7 +357,7 @@ describe("Azure's paths", () => {
     ['/openai/realtime', 'api-version=1', 'deployment'],
     ['/openai/realtime', 'api-version=1&model=m', 'model'],
     ['/openai/realtime', 'deployment=m&deployment=n', 'deployment'],
-    ['/openai/deployments/m/realtime', 'intent=transcription', 'intent'],
+    ['/openai/deployments/m/realtime', 'intent=x', 'intent'],
     ['/v1/realtime', 'model=m&api-version=1', 'api-version'],
   ])('reject other parameters: %s?%s', async (path, query, name) => {
     const { opening, dialled } = at(path, query)

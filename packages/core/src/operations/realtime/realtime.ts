@@ -1,66 +1,134 @@
-import type { TokenCounting } from '../../accounting/call-record.ts'
+import type { CallRecord, TokenCounting } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
-import type { SharedFormat } from '../../base/names.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { GatewayContext } from '../../calls/call.ts'
-import { callHeaders } from '../../calls/reply.ts'
+import { callHeaders, idHeaders } from '../../calls/reply.ts'
 import { type TargetResponse, tryTargets } from '../../calls/try-targets.ts'
-import type { RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
+import type {
+  PendingSession,
+  RealtimeClosing,
+  RealtimeOpening,
+  RealtimeSession,
+  RealtimeTransport,
+} from '../../config/realtime.ts'
 import { wireCodecs } from '../../formats/codec-registry.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import type { Transport, TransportResponse } from '../../http/transport.ts'
 import type { RequestWriter, TargetRequest } from '../../lanes/lane.ts'
-import type { ResolvedTarget } from '../../routing/router.ts'
+import type { ResolvedTarget, Router } from '../../routing/router.ts'
 import { callUrl, configuredKeyHeaders } from '../../upstreams/outgoing-call.ts'
 import { mayHaveErrorMember, redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { unsupportedOperation } from '../operation.ts'
 import type { RoutedCall } from '../route.ts'
-import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './handshake.ts'
-import { addUsage, clientMessageCheck, realtimePlaces, usageOfResponse } from './messages.ts'
+import { betaHeader, checkHandshake, chooseProtocol, modelRequired, readQuery } from './handshake.ts'
+import { closeReason, modelListCheck, parse } from './messages.ts'
+import { readFirstMessage } from './naming.ts'
+import { goingAway, type SessionKind, sessionKinds } from './session-kinds.ts'
 
 /** Limit in milliseconds for opening a WebSocket, which needs no computed response. Lower limits of the configuration apply. */
 const openMs = 30_000
-/** A close frame holds 125 bytes, two of which are the code. */
-const reasonBytes = 123
+
+/** Ends a call that failed after its client was accepted. */
+export type FailCall = (error: GatewayError) => void
+
+/** A session that is open, or that waits for the client's first message. */
+export type OpenedSession<Socket> = Extract<RealtimeOpening<Socket>, { ok: true }>
 
 /**
  * Opens a session at the first of the model's targets whose upstream accepts it. The adapter accepts the client only then, so that the
- * client receives every failure over HTTP. Rejects with a GatewayError; the session ends the call.
+ * client receives every failure over HTTP. If the client's first message names the model, the adapter accepts the client first. Rejects
+ * with a GatewayError; the session ends the call.
  */
 export async function openRealtime<Socket>(
   call: RoutedCall,
   dial: RealtimeTransport<Socket>,
-): Promise<RealtimeSession<Socket>> {
-  const { inbound, record, signal } = call
+  fail: FailCall,
+): Promise<OpenedSession<Socket>> {
+  const { inbound, record } = call
   record.stream = true
   record.lane = 'wire'
   checkHandshake(inbound)
   const protocol = chooseProtocol(inbound)
-  const { model, queryFor } = readQuery(call)
+  const { kind: name, model } = readQuery(call)
+  const kind = sessionKinds[name]
+  if (model !== undefined) return { ok: true, session: await connect(call, dial, kind, model, protocol) }
+  const { naming } = kind
+  if (naming === undefined) throw modelRequired(call.route)
+  return { ok: true, pending: pendingSession(call, dial, { ...kind, naming }, protocol, fail) }
+}
+
+/** A kind of sessions whose client names the model in its first message. */
+type PendingKind = SessionKind & Required<Pick<SessionKind, 'naming'>>
+
+function pendingSession<Socket>(
+  call: RoutedCall,
+  dial: RealtimeTransport<Socket>,
+  kind: PendingKind,
+  protocol: string | undefined,
+  fail: FailCall,
+): PendingSession<Socket> {
+  const { shared, record, signal } = call
+  const { idleMs, messageBytes } = sessionLimits(shared)
+  const close = (error: GatewayError, message = ''): RealtimeClosing => {
+    fail(error)
+    const closing = kind.close(error, message)
+    return signal.aborted ? { ...closing, code: goingAway } : closing
+  }
+  return {
+    protocol,
+    signal,
+    headers: idHeaders(record.requestId),
+    messageBytes,
+    firstMessageMs: Math.min(idleMs, openMs),
+    async connect(text, isBinary) {
+      try {
+        modelListCheck(kind.places, shared.router, record.identity)?.(text, isBinary)
+        const first = readFirstMessage(text, kind.naming)
+        const session = await connect(call, dial, kind, first.model, protocol)
+        return { session, first: first.write(record.upstreamModel ?? first.model) }
+      } catch (cause) {
+        const error =
+          cause instanceof GatewayError
+            ? cause
+            : new GatewayError('internal', 'The gateway failed to open the session.', { cause })
+        return { closing: close(error, text) }
+      }
+    },
+    fail: close,
+  }
+}
+
+async function connect<Socket>(
+  call: RoutedCall,
+  dial: RealtimeTransport<Socket>,
+  kind: SessionKind,
+  model: string,
+  protocol: string | undefined,
+): Promise<RealtimeSession<Socket>> {
+  const { inbound, record, signal } = call
   record.model = model
   record.tokenCounting = speech
   const shared = boundedShared(call.shared)
   const sockets: Socket[] = []
   const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
-  const writer: RequestWriter = { write: (target) => upgradeRequest(call, target, queryFor(target.model)) }
+  const writer: RequestWriter = { write: (target) => upgradeRequest(call, kind, target) }
   // Opening a session again is cheap for the client, so it does not wait for retries of the gateway.
   const search = { repeats: false, waits: false, hedges: false }
-  const modelPlaces = realtimePlaces
   const opened = await tryTargets({
     shared,
     inbound,
     record,
     request: noBody,
-    modelPlaces,
+    modelPlaces: kind.places,
     writer,
     search,
     transport,
     signal,
   })
-  return sessionOf(call, opened, sockets[0] as Socket, protocol)
+  return sessionOf(call, kind, opened, sockets[0] as Socket, protocol)
 }
 
 /** Replaces the time limit of a response by that of opening a session. */
@@ -91,22 +159,21 @@ const switchingProtocols: TransportResponse = {
 
 function upgradeRequest(
   { inbound, record }: RoutedCall,
+  kind: SessionKind,
   { upstream, model }: ResolvedTarget,
-  query: string,
 ): TargetRequest {
-  if (upstream.realtime === undefined) throw unsupportedOperation(record.model.slice(0, 100), record.operation)
-  const base = callUrl(upstream, upstream.realtime, undefined, model)
+  const path = kind.path(upstream)
+  if (path === undefined) throw unsupportedOperation(record.model.slice(0, 100), kind.label)
+  const base = callUrl(upstream, path, undefined, model)
+  const query = kind.query(model)
   return {
     lane: { kind: 'wire', body: '', report: createReport(), readResponse: noResponse, openStream: noResponse },
-    url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
-    codec: wireCodecs[errors],
+    url: query === '' ? base : `${base}${base.includes('?') ? '&' : '?'}${query}`,
+    codec: wireCodecs[kind.errors],
     ignoresOverrides: true,
     upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
   }
 }
-
-/** The format of errors of upstreams with sessions. */
-const errors: SharedFormat = 'chat'
 
 const noResponse = (): never => {
   throw new GatewayError('internal', 'A WebSocket has no response to read.')
@@ -138,39 +205,62 @@ const sessionLimits = ({ limits }: GatewayContext) => ({
 
 function sessionOf<Socket>(
   { shared, record, signal, end }: RoutedCall,
-  { target: { upstream }, trackedAttempt: ticket }: TargetResponse,
+  kind: SessionKind,
+  { target, trackedAttempt: ticket }: TargetResponse,
   socket: Socket,
   protocol: string | undefined,
 ): RealtimeSession<Socket> {
-  const checkClient = clientMessageCheck(shared.router, record.identity)
-  const redactor = redactorOf(upstream)
+  const { usage, readsBinary } = kind
+  const readClient = clientReader(kind, shared.router, record, target)
+  const redactor = redactorOf(target.upstream)
   return {
     upstream: socket,
     protocol,
     signal,
     headers: callHeaders(record),
     ...sessionLimits(shared),
+    readsBinary,
     passesUnread: (message) => message.length >= longDelta && isDelta(message),
     readUpstream(text) {
       const suspected = mayHaveErrorMember(text) || redactor.hasCredential(text)
-      if (!suspected && text.startsWith('{') && !text.includes('"response.done"')) return text
+      if (!suspected && text.startsWith('{') && !text.includes(usage.sign)) return text
       const event = parse(text)
       // No client of the protocol reads messages that are not objects.
       if (!isObject(event)) return redactor.redactText(text)
-      const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
-      if (usage !== undefined) record.usage = addUsage(record.usage, usage)
+      usage.add(record, event)
       return suspected ? redactor.redactJson(text, isFailure(event) ? 'error' : 'plain') : text
     },
-    ...(checkClient === undefined ? {} : { checkClient }),
+    ...(readClient === undefined ? {} : { readClient }),
     begun() {
       record.firstEventAt ??= performance.now()
     },
-    closeReason: (reason) => truncateToBytes(redactor.redactText(reason), reasonBytes),
+    closeReason: (reason) => closeReason(redactor.redactText(reason)),
     settle({ outcome, error }) {
       // A session that was open shows that its upstream is available, however it ended.
       ticket.end(undefined)
       end({ status: 101, outcome, error })
     },
+  }
+}
+
+/** Returns the function that reads a client's messages; undefined if all pass unchanged. */
+function clientReader(
+  kind: SessionKind,
+  router: Router,
+  { identity, model }: CallRecord,
+  target: ResolvedTarget,
+): RealtimeSession<unknown>['readClient'] {
+  const check = modelListCheck(kind.places, router, identity)
+  const { naming } = kind
+  if (check === undefined && naming === undefined) return undefined
+  return (text, isBinary) => {
+    try {
+      check?.(text, isBinary)
+      return { forward: naming?.writeLater(text, isBinary, model, target.model) ?? text }
+    } catch (error) {
+      if (error instanceof GatewayError) return kind.reject(error, text)
+      throw error
+    }
   }
 }
 
@@ -184,19 +274,3 @@ const isDelta = (message: Uint8Array): boolean =>
 
 /** Returns whether an event is `error`, or reports the failure of a response, a transcription or a list of tools. */
 const isFailure = ({ type }: JsonObject): boolean => typeof type === 'string' && /^error$|\.failed$/.test(type)
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
-
-const encoder = new TextEncoder()
-
-/** Returns the longest beginning of a text within the bytes, without splitting a character. */
-function truncateToBytes(text: string, bytes: number): string {
-  const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
-  return text.slice(0, read)
-}

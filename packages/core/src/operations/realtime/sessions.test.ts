@@ -39,6 +39,21 @@ it.each([
     '{"session":{"model":"real"},"session":{"model":"real"},"model":"real"}',
   ],
   ['/v1/realtime/sessions', '{ "voice":"alloy","model":"alias" }', '{ "voice":"alloy","model":"real" }'],
+  [
+    '/v1/realtime/client_secrets',
+    '{ "session":{"type":"transcription","audio":{"input":{"format":{"rate":24000},"transcription":{"language":"de","model":"alias"}}}}}',
+    '{ "session":{"type":"transcription","audio":{"input":{"format":{"rate":24000},"transcription":{"language":"de","model":"real"}}}}}',
+  ],
+  [
+    '/v1/realtime/transcription_sessions',
+    '{ "input_audio_format":"pcm16","input_audio_transcription":{"model":"alias","prompt":""} }',
+    '{ "input_audio_format":"pcm16","input_audio_transcription":{"model":"real","prompt":""} }',
+  ],
+  [
+    '/v1/realtime/translations/client_secrets',
+    '{ "session":{"model":"alias","audio":{"output":{"language":"fr"}}} }',
+    '{ "session":{"model":"real","audio":{"output":{"language":"fr"}}} }',
+  ],
 ])('%s replaces every occurrence of the model and passes the response unchanged', async (path, body, written) => {
   const { post, sent, finished, answer } = setUp()
   const reply = await post(path, body)
@@ -57,6 +72,23 @@ it.each([
   ['/v1/realtime/client_secrets', '{"session":{"model":"nothing"}}', 404, 'model'],
   ['/v1/realtime/client_secrets', '{"session":{"model":"none"}}', 400, 'model'],
   ['/v1/realtime/sessions', '{"voice":"alloy"}', 400, 'model'],
+  ['/v1/realtime/client_secrets', '{"session":{"type":"transcription"}}', 400, 'session.audio'],
+  [
+    '/v1/realtime/client_secrets',
+    '{"session":{"type":"transcription","audio":{"input":{"transcription":{"language":"de"}}}}}',
+    400,
+    'session.audio.input.transcription.model',
+  ],
+  [
+    '/v1/realtime/client_secrets',
+    '{"session":{"type":"transcription","model":"alias","audio":{"input":{"transcription":{"model":"alias"}}}}}',
+    400,
+    'session.model',
+  ],
+  ['/v1/realtime/transcription_sessions', '{"model":"alias"}', 400, 'input_audio_transcription'],
+  ['/v1/realtime/transcription_sessions', '{"input_audio_transcription":{"model":"nothing"}}', 404, 'model'],
+  ['/v1/realtime/translations/client_secrets', '{"session":{"audio":{}}}', 400, 'session.model'],
+  ['/v1/realtime/translations/client_secrets', '{"session":{"model":"none"}}', 400, 'model'],
 ])('%s rejects %s without an upstream call', async (path, body, status, param) => {
   const { post, sent } = setUp()
   const reply = await post(path, body)

@@ -1,0 +1,75 @@
+import type { GatewayError } from '../../base/errors.ts'
+import type { SharedFormat } from '../../base/names.ts'
+import type { ClientMessage, RealtimeClosing } from '../../config/realtime.ts'
+import type { ModelPlaces } from '../../formats/shared/model-places.ts'
+import type { Upstream } from '../../upstreams/upstream.ts'
+import { closeReason, errorEvent, realtimePlaces } from './messages.ts'
+import { type ModelNaming, transcriptionNaming } from './naming.ts'
+import { responseUsage, transcriptionUsage, type UsageReader } from './usage.ts'
+
+/** A kind of sessions. */
+export type SessionKindName = 'voice' | 'transcription'
+
+/** The facts about a kind of sessions. */
+export interface SessionKind {
+  /** Its name in error messages. */
+  readonly label: string
+  /** Format of HTTP errors of its upstreams. */
+  readonly errors: SharedFormat
+  /** Returns the path of its WebSocket at an upstream; undefined: the upstream has none. */
+  path(upstream: Upstream): string | undefined
+  /** Returns the query for the upstream. */
+  query(model: string): string
+  /** Members of the client's messages that name a model. */
+  readonly places: ModelPlaces
+  /** Absent: only the query names the session's model. */
+  readonly naming?: ModelNaming
+  /** Binary messages of the upstream hold JSON. */
+  readonly readsBinary: boolean
+  readonly usage: UsageReader
+  /** Returns how the client learns that its message was rejected. */
+  reject(error: GatewayError, message: string): ClientMessage
+  /** Returns how a client is closed whose session did not open. */
+  close(error: GatewayError, message: string): RealtimeClosing
+}
+
+/** The close code of a gateway that shuts down. */
+export const goingAway = 1001
+const policyViolation = 1008
+const internalError = 1011
+
+/** Clients of WebSockets see no HTTP status: a code states whether the client or the server is at fault. */
+const closeCode = ({ info: { status } }: GatewayError): number => (status < 500 ? policyViolation : internalError)
+
+/** Facts that OpenAI's kinds share. */
+const openai = {
+  errors: 'chat',
+  places: realtimePlaces,
+  readsBinary: false,
+  reject: (error, message) => ({ reply: errorEvent(error, message) }),
+  close: (error, message) => ({
+    event: errorEvent(error, message),
+    code: closeCode(error),
+    reason: closeReason(error.info.message),
+  }),
+} as const satisfies Partial<SessionKind>
+
+/** All kinds of sessions. */
+export const sessionKinds: Readonly<Record<SessionKindName, SessionKind>> = {
+  voice: {
+    ...openai,
+    label: 'realtime',
+    path: ({ realtime }) => realtime,
+    query: (model) => new URLSearchParams({ model }).toString(),
+    usage: responseUsage,
+  },
+  transcription: {
+    ...openai,
+    label: 'realtime transcription',
+    // A model in the URL opens a session with a voice.
+    path: ({ realtime }) => (realtime?.includes('{') ? undefined : realtime),
+    query: () => 'intent=transcription',
+    naming: transcriptionNaming,
+    usage: transcriptionUsage,
+  },
+}

@@ -1,0 +1,74 @@
+import type { CallRecord } from '../../accounting/call-record.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import type { Usage } from '../../formats/ir.ts'
+
+/** The part of a call record that holds the usage of a session. */
+export type SessionUsage = Pick<CallRecord, 'usage' | 'units'>
+
+/** How the usage of a session is read from the events of its upstream. */
+export interface UsageReader {
+  /** A text that every event with usage contains. Other events are not parsed. */
+  readonly sign: string
+  /** Adds the usage of an event, if it has any. */
+  add(record: SessionUsage, event: JsonObject): void
+}
+
+const count = (value: Json | undefined): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+
+const part = (object: JsonObject, name: string): JsonObject => {
+  const value = object[name]
+  return isObject(value) ? value : {}
+}
+
+/** Returns usage in OpenAI's notation. */
+function openaiUsage(usage: JsonObject): Usage {
+  const input = part(usage, 'input_token_details')
+  const output = part(usage, 'output_token_details')
+  return {
+    input: {
+      total: count(usage.input_tokens),
+      cacheRead: count(input.cached_tokens),
+      audio: count(input.audio_tokens),
+      image: count(input.image_tokens),
+    },
+    output: {
+      total: count(usage.output_tokens),
+      reasoning: count(output.reasoning_tokens),
+      audio: count(output.audio_tokens),
+    },
+  }
+}
+
+/** The usage of responses. That of input transcriptions is billed to another model. */
+export const responseUsage: UsageReader = {
+  sign: '"response.done"',
+  add(record, event) {
+    const { usage } = part(event, 'response')
+    if (event.type === 'response.done' && isObject(usage)) record.usage = addUsage(record.usage, openaiUsage(usage))
+  },
+}
+
+/** The usage of transcriptions: tokens, or seconds of audio. */
+export const transcriptionUsage: UsageReader = {
+  sign: 'input_audio_transcription.completed"',
+  add(record, { type, usage }) {
+    if (type !== 'conversation.item.input_audio_transcription.completed' || !isObject(usage)) return
+    if (usage.type === 'duration')
+      record.units = { ...record.units, seconds: (record.units?.seconds ?? 0) + count(usage.seconds) }
+    else record.usage = addUsage(record.usage, openaiUsage(usage))
+  },
+}
+
+/** Adds the usage of one more response. */
+export const addUsage = (sum: Usage | undefined, next: Usage): Usage => ({
+  input: added(sum?.input, next.input),
+  output: added(sum?.output, next.output),
+})
+
+function added<T extends { total: number }>(sum: T | undefined, next: T): T {
+  if (sum === undefined) return { ...next }
+  const both = { ...sum } as Record<string, number>
+  for (const [name, value] of Object.entries(next)) both[name] = (both[name] ?? 0) + value
+  return both as T
+}
