@@ -142,3 +142,51 @@ it('accepts sessions on a server of the test', async () => {
   })
   socket.close()
 })
+
+describe('fake transcription session', () => {
+  const transcribe = (model: string) => ({
+    type: 'session.update',
+    session: { type: 'transcription', audio: { input: { transcription: { model } } } },
+  })
+  const audio = Buffer.alloc(48_000).toString('base64')
+
+  it.each([
+    ['scribe', { type: 'tokens', input_tokens: 10 }],
+    ['whisper-1', { type: 'duration', seconds: 1 }],
+  ])('reports the usage of %s as OpenAI does for its kind', async (model, usage) => {
+    const { connect } = await start()
+    const { say, eventOf } = connect('?intent=transcription')
+    expect(await eventOf('session.created')).toMatchObject({ session: { type: 'transcription' } })
+    say(transcribe(model))
+    expect(await eventOf('session.updated')).toMatchObject({
+      session: { audio: { input: { transcription: { model } } } },
+    })
+    say({ type: 'input_audio_buffer.append', audio })
+    say({ type: 'input_audio_buffer.commit' })
+    expect(await eventOf('conversation.item.input_audio_transcription.completed')).toMatchObject({
+      transcript: '48000 bytes of audio.',
+      usage,
+    })
+  })
+
+  it.each([
+    [transcribe('unknown'), 'session.audio.input.transcription.model'],
+    [{ type: 'session.update', session: { type: 'realtime' } }, null],
+    [{ type: 'session.update', session: { type: 'transcription', model: 'scribe' } }, 'session.model'],
+    [{ type: 'input_audio_buffer.append', audio: '?' }, 'audio'],
+    [{ type: 'input_audio_buffer.commit' }, null],
+    [{ type: 'response.create' }, 'type'],
+  ])('rejects %j', async (event, param) => {
+    const { connect } = await start({ models: ['scribe'] })
+    const { socket, say, eventOf } = connect('?intent=transcription')
+    await new Promise((resolve) => socket.once('open', resolve))
+    say(event)
+    expect(await eventOf('error')).toMatchObject({ error: { param } })
+  })
+
+  it('is a session with a voice if the URL has a model', async () => {
+    const { connect } = await start()
+    const { eventOf } = connect('?intent=transcription&model=demo-realtime')
+    expect(await eventOf('session.created')).toMatchObject({ session: { type: 'realtime', model: 'demo-realtime' } })
+  })
+})

@@ -168,7 +168,7 @@ describe('a transcription session without a model in its URL', () => {
     expect(String(error.param ?? '')).toContain(param)
     expect(dialled).toEqual([])
     // A call that reached a model's route is settled. All others are reported as rejected.
-    expect(finished.length + notices.filter(({ kind }) => kind === 'request-rejected').length).toBe(1)
+    expect(finished.length + notices.filter(({ kind }) => kind === 'call-rejected').length).toBe(1)
   })
 
   it('rejects a model that the token may not use as an unknown one', async () => {
@@ -216,7 +216,7 @@ describe('a transcription session without a model in its URL', () => {
     expect(gateway.status().activeCalls).toBe(1)
     expect(fail(new GatewayError('timeout', 'No message.'))).toMatchObject({ reason: 'No message.' })
     expect(gateway.status().activeCalls).toBe(0)
-    expect([finished.length, notices.filter(({ kind }) => kind === 'request-rejected').length]).toEqual([0, 1])
+    expect([finished.length, notices.filter(({ kind }) => kind === 'call-rejected').length]).toEqual([0, 1])
   })
 
   it('closes with 1001 when the gateway shuts down', async () => {
