@@ -187,6 +187,9 @@ export function controlOf(surface: Surface): Pick<ModelCase, 'headers' | 'body' 
   }
 }
 
+/** Places of the call's own model. */
+const ownPlaces: ReadonlySet<string> = new Set(['model', 'session.model', 'input_audio_transcription.model'])
+
 /**
  * Returns the defect of an outcome, or undefined. All names except listed ones must be rejected with an error that
  * names the member, before any upstream is called. A listed name must not be rejected.
@@ -202,7 +205,7 @@ export function faultOf({ variant, named, place, surface }: ModelCase, observed:
   }
   if (reached || ![400, 403, 404].includes(status)) return `not refused: ${reported}`
   // Each format has its own error for the call's own model.
-  return text.includes(place === 'model' || place === 'session.model' ? 'odel' : named)
+  return text.includes(ownPlaces.has(place) ? 'odel' : named)
     ? undefined
     : `rejected for another reason: ${reported}`
 }
