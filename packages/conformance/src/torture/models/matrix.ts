@@ -205,7 +205,5 @@ export function faultOf({ variant, named, place, surface }: ModelCase, observed:
   }
   if (reached || ![400, 403, 404].includes(status)) return `not refused: ${reported}`
   // Each format has its own error for the call's own model.
-  return text.includes(ownPlaces.has(place) ? 'odel' : named)
-    ? undefined
-    : `rejected for another reason: ${reported}`
+  return text.includes(ownPlaces.has(place) ? 'odel' : named) ? undefined : `rejected for another reason: ${reported}`
 }
