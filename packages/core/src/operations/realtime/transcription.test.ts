@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { GatewayConfig } from '../../config/config.ts'
+import type { Identity } from '../../config/identity.ts'
 import type { GatewayNotice } from '../../config/notices.ts'
 import type { FinishEvent } from '../../config/plugin.ts'
 import type { PendingSession, RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
@@ -21,7 +22,7 @@ function setUp(
   const notices: GatewayNotice[] = []
   const dialled: string[] = []
   const gateway = createGateway({
-    auth: (token) =>
+    auth: (token): Identity | null =>
       token === 'good' ? { id: 'me' } : token === 'narrow' ? { id: 'ned', models: ['scribe', 'lost'] } : null,
     upstreams: {
       up: openai({ apiKey: key, baseURL: 'https://up.example/v1' }),
