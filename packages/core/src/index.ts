@@ -79,7 +79,7 @@ export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
 export type { ClientSocket, ResponsesSocket, ResponsesSocketOpening } from './config/responses-socket.ts'
 export type { Cooldown, CooldownReason, HealthState, ResponseStore } from './config/stores.ts'
 export type { AdaptationName } from './formats/adaptations/adaptations.ts'
-export type { BillableUnits, Effort, Loss, Usage } from './formats/ir.ts'
+export type { BillableUnits, Billed, Effort, Loss, ModelRun, Usage } from './formats/ir.ts'
 export type {
   Modality,
   ModelCapabilities,

@@ -18,7 +18,7 @@ import type {
 } from '../config/plugin.ts'
 import type { OutputBound, TextFields } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
-import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Loss, ModelRun, Usage } from '../formats/ir.ts'
 import type { CallCapture } from './call-capture.ts'
 import { estimateBody } from './estimate-body.ts'
 
@@ -159,6 +159,8 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
   put(event, 'finish', record.finish)
   const final = finalUsage(record, ending.outcome)
   put(event, 'usage', final?.usage)
+  put(event, 'runs', final?.runs)
+  put(event, 'tier', final?.usage.billed?.tier)
   put(event, 'basis', final?.basis)
   put(event, 'units', billedUnits(record))
   put(event, 'estimate', record.estimate)
@@ -202,14 +204,20 @@ function isPending(format: Format, finish: string): boolean {
   return isSharedCodec(codec) && codec.pendingFinishes?.includes(finish) === true
 }
 
+interface FinalUsage {
+  readonly usage: Usage
+  readonly basis: UsageBasis
+  readonly runs?: readonly ModelRun[]
+}
+
 /** Returns the usage of a call and its source. Returns undefined if no model has run, or the operation has no tokens. */
 function finalUsage(
   record: CallRecord,
   outcome: FinishEvent['outcome'],
-): { readonly usage: Usage; readonly basis: UsageBasis } | undefined {
+): FinalUsage | undefined {
   const { usage, tokenCounting: counted, firstEventAt, finish } = record
   if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
-    return { usage, basis: 'reported' }
+    return usage.billed?.runs === undefined ? { usage, basis: 'reported' } : withAllRuns(usage, usage.billed.runs)
   if (counted === undefined) return undefined
   // Not estimated: tokens that the upstream generates later, and sessions that reported no usage.
   if (finish !== undefined && isPending(record.format, finish)) return undefined
@@ -242,8 +250,24 @@ const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
   attempts.some(({ error }) => error !== undefined && errorKinds[error].mayBeBilled === true)
 
 /** Returns the units other than tokens, from the operation and from the reported usage. */
-function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
-  const { raw } = usage ?? {}
-  const fromUsage = raw === undefined ? undefined : wireCodecs[raw.format].billableUnits?.(raw.value)
-  return fromUsage === undefined ? units : { ...units, ...fromUsage }
+const billedUnits = ({ units, usage }: CallRecord): BillableUnits | undefined =>
+  usage?.billed?.units === undefined ? units : { ...units, ...usage.billed.units }
+
+/** Returns the usage with the tokens of all runs, which the provider bills. The usage of the response leaves some of them out. */
+function withAllRuns(usage: Usage, runs: readonly ModelRun[]): FinalUsage {
+  const total = { input: { total: 0 }, output: { total: 0 } }
+  for (const { input, output } of runs) {
+    addCounts(total.input, input)
+    addCounts(total.output, output)
+  }
+  // Less than the response itself reports: the list is not complete.
+  if (total.input.total < usage.input.total || total.output.total < usage.output.total)
+    return { usage, basis: 'reported' }
+  const input = { ...usage.input, ...total.input }
+  const output = { ...usage.output, ...total.output }
+  return { usage: { ...usage, input, output }, basis: 'reported', runs }
+}
+
+function addCounts(sum: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count
 }

@@ -2,7 +2,7 @@ import type { ErrorKind } from '../base/error-kinds.ts'
 import type { Allowance } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
-import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
+import type { BillableUnits, Loss, ModelRun, Usage } from '../formats/ir.ts'
 import type { ModelDescription, ModelPrice } from '../formats/model-card.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { BodyLimits, CallBodies } from './call-bodies.ts'
@@ -66,6 +66,13 @@ export interface FinishEvent<I extends Identity = Identity> {
   readonly basis?: UsageBasis
   /** Billable units other than tokens. */
   readonly units?: BillableUnits
+  /**
+   * The runs of models within the call, such as a compaction, an advisor or generated images. `usage` is their sum. Absent: the call's model
+   * ran once.
+   */
+  readonly runs?: readonly ModelRun[]
+  /** The tier that served the call and may have prices of its own, such as `priority`, `flex` or `fast`. Absent: the usual one. */
+  readonly tier?: string
   /**
    * No response arrived, but an upstream received the request (the client disconnected, a time limit, an invalid response): it may have
    * processed the request and may bill it.

@@ -210,8 +210,6 @@ export interface UpstreamWireCodec {
   readonly textFields: TextFields
   /** Finish reasons of responses that are not complete yet: their usage is unknown. */
   readonly pendingFinishes?: readonly string[]
-  /** Reads billable units other than tokens from a usage object. */
-  billableUnits?(usage: JsonObject): BillableUnits | undefined
 }
 
 /**

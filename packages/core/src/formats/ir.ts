@@ -17,6 +17,25 @@ export interface BillableUnits {
   readonly characters?: number
   /** Searches that the provider made for the model; for rerank, one for every 100 documents. */
   readonly searches?: number
+  /** Pages that the provider fetched for the model. */
+  readonly fetches?: number
+}
+
+/** The tokens of one run of a model within a call, such as a compaction, an advisor or a fallback of the provider. */
+export interface ModelRun {
+  /** The model's name at the upstream. Absent: the model of the call. */
+  readonly model?: string
+  readonly input: Usage['input']
+  readonly output: Usage['output']
+}
+
+/** What a provider bills for a call besides the counts of its usage. */
+export interface Billed {
+  readonly units?: BillableUnits
+  /** The runs whose tokens the counts leave out, or that another model made. */
+  readonly runs?: readonly ModelRun[]
+  /** The tier that served the call, such as `priority` or `flex`. Absent: the usual one. */
+  readonly tier?: string
 }
 
 /** Fields that only the named format has, verbatim. */
@@ -254,6 +273,8 @@ export interface Usage {
   output: { total: number; reasoning?: number; audio?: number; image?: number }
   /** The upstream's own usage object: the same format writes back its other fields. */
   raw?: { format: UpstreamFormat; value: JsonObject }
+  /** For the gateway's accounting: no format writes it. */
+  billed?: Billed
 }
 
 /**

@@ -24,7 +24,7 @@ import { contentOf, decodeFinish } from './finish.ts'
 import { audioMediaType, sourceOfUrl } from './media.ts'
 import { decodeDetails } from './reasoning.ts'
 import { decodeToolCall, isThinkingText, thinkingText } from './turn-decode.ts'
-import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
+import { usageOf } from './usage.ts'
 
 /** Frame and padding of a response, without meaning for clients. */
 export const frameFields: readonly string[] = ['object', 'obfuscation', 'p']
@@ -37,7 +37,8 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   const fields = unread(body)
   for (const key of frameFields) drop(fields, key)
   drop(fields, 'choices')
-  const usage = decodeUsage(takeAny(fields, 'usage') ?? groqUsage(fields) ?? lastChoiceUsage(body.choices))
+  const usage = usageOf(body, body.choices)
+  drop(fields, 'usage')
   const found = choicesIn(body.choices, context.report)
   if (found.length === 0) throw notAnAnswer()
   const choices = found

@@ -137,7 +137,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function readUsage(chunk: JsonObject, list: readonly Json[]): void {
-    const usage = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(list))
+    const usage = usageOf(chunk, list)
     if (usage !== undefined) emitUsage(usage)
   }
 

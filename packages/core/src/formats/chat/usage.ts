@@ -2,14 +2,14 @@ import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { UsageFields } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
 
-export { decodeUsage, groqUsage, lastChoiceUsage } from './wire.ts'
+export { decodeUsage, usageOf } from './wire.ts'
 
 /**
  * Encodes usage. Clients add up details without checking their presence, so that usage of another format gets all members of the
  * specification: zero reasoning tokens without reasoning, none if the upstream did not count them. Text tokens are the rest of the total.
  */
 export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
-  const { input, output, raw, ...rest } = usage
+  const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   const { total: prompt, cacheRead, cacheWrite, cacheWrite1h: _, audio, image, tool: _tool, ...inputRest } = input
   inputRest satisfies Nothing

@@ -6,6 +6,7 @@ import { checkJsonEnds, invalidEventError, type SseEvent } from '../../http/sse/
 import type { MutableTap, ResponseTap, StreamTap, TapOptions, TargetTraits, WireCodec, WireEdit } from '../codec.ts'
 import type { Usage } from '../ir.ts'
 import { receivedReferences } from '../references/places.ts'
+import { addBilled, billedTier } from '../shared/billed.ts'
 import type { Unread } from '../shared/json-fields.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
@@ -31,7 +32,6 @@ export const chatWire: WireCodec = {
     response: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
   },
-  billableUnits: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
   // xAI: the client fetches the response later.
   backgroundFields: ['deferred'],
   outputBound: { fields: ['max_completion_tokens', 'max_tokens'], countFields: ['n'] },
@@ -118,7 +118,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   const choices = Array.isArray(body.choices) ? body.choices : []
   if (choices.length === 0 && isObject(body.error)) return { error: decodeError(200, body) }
-  const usage = decodeUsage(body.usage ?? groqUsage(body) ?? lastChoiceUsage(choices))
+  const usage = usageOf(body, choices)
   if (usage !== undefined) out.usage = usage
   const [first] = choices
   if (isObject(first) && typeof first.finish_reason === 'string') out.finish = first.finish_reason
@@ -172,7 +172,7 @@ export function tapStream(options: TapOptions): StreamTap {
     }
     noteFinished(choices)
     if (unfinished !== undefined && tap.error === undefined) trackChoices(chunk, unfinished)
-    const counted = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(choices))
+    const counted = usageOf(chunk, choices)
     if (counted !== undefined) tap.usage = counted
     const usageOnly = counted !== undefined && Array.isArray(chunk.choices) && choices.length === 0
     return usageOnly && tap.error === undefined ? undefined : true
@@ -316,17 +316,28 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
       count(value.cached_tokens),
     cacheWrite: count(input.cache_write_tokens) ?? count(value.cache_creation_input_tokens),
     audio: count(input.audio_tokens),
+    audioSeconds: count(value.prompt_audio_seconds),
     reasoning: count(output.reasoning_tokens),
   }
-  const { read, written } = totalsOf(counts)
+  const { read, written, audio = counts.audio } = totalsOf(counts)
   const usage: Usage = { input: { total: read }, output: { total: written }, raw: { format: 'chat', value } }
   put(usage.input, 'cacheRead', counts.cacheRead)
   put(usage.input, 'cacheWrite', writtenWithin(read, counts))
-  put(usage.input, 'audio', counts.audio)
+  put(usage.input, 'audio', audio)
   put(usage.input, 'image', count(input.image_tokens))
   put(usage.output, 'reasoning', counts.reasoning)
   put(usage.output, 'audio', count(output.audio_tokens))
   put(usage.output, 'image', count(output.image_tokens))
+  const searches = count(value.num_search_queries)
+  if (searches !== undefined && searches > 0) addBilled(usage, { units: { searches } })
+  return usage
+}
+
+/** Reads the usage of a response or a chunk, and the tier that served the call. */
+export function usageOf(body: JsonObject, choices: readonly Json[]): Usage | undefined {
+  const usage = decodeUsage(body.usage ?? groqUsage(body) ?? lastChoiceUsage(choices))
+  const tier = billedTier(body.service_tier)
+  if (usage !== undefined && tier !== undefined) addBilled(usage, { tier })
   return usage
 }
 
@@ -337,6 +348,7 @@ interface Counts {
   readonly cacheRead: number | undefined
   readonly cacheWrite: number | undefined
   readonly audio: number | undefined
+  readonly audioSeconds: number | undefined
   readonly reasoning: number | undefined
 }
 
@@ -344,14 +356,14 @@ interface Counts {
  * Completes the totals. Some providers leave a part out of `prompt_tokens` or `completion_tokens`. The total shows the number of missing tokens,
  * and the part with that number was left out: Mistral's audio input, a separate cache count, reasoning of xAI and of Google's endpoint.
  */
-function totalsOf({ prompt, completion, total, cacheRead = 0, cacheWrite = 0, audio, reasoning }: Counts): {
-  readonly read: number
-  readonly written: number
-} {
+function totalsOf(counts: Counts): { readonly read: number; readonly written: number; readonly audio?: number } {
+  const { prompt, completion, total, cacheRead = 0, cacheWrite = 0, audio, audioSeconds = 0, reasoning } = counts
   const cached = cacheRead + cacheWrite
   const missing = total === undefined ? 0 : total - prompt - completion
   if (missing > 0 && missing === reasoning) return { read: prompt, written: completion + missing }
   if (missing > 0 && (missing === audio || missing === cached)) return { read: prompt + missing, written: completion }
+  // Mistral's models for audio report its seconds instead of its tokens.
+  if (missing > 0 && audioSeconds > 0) return { read: prompt + missing, written: completion, audio: missing }
   // Azure's Grok: the cached tokens exceed the prompt tokens.
   if (cacheRead > prompt) return { read: prompt + cached, written: completion }
   return { read: prompt, written: missing > 0 && reasoning === undefined ? completion + missing : completion }

@@ -27,7 +27,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   const fields = unread(body)
   const choice: Choice = { parts, finish: decodeFinish(fields.stopReason, fields.additionalModelResponseFields) }
   const response: ModelResponse = { id: '', model: '', created: 0, choices: [choice] }
-  put(response, 'usage', decodeUsage(fields.usage))
+  put(response, 'usage', usageOf(body))
   put(response, 'serviceTier', decodeTier(fields.serviceTier))
   for (const key of ['output', 'stopReason', 'usage', 'serviceTier']) drop(fields, key)
   const extra = endingExtra(leftover(fields) ?? {})
@@ -38,10 +38,6 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
 const outputShape = shapeOf({ message: { role: true, content: true } })
 
 export const tierShape = shapeOf({ type: true })
-
-/** Returns the tier that served the call. */
-export const decodeTier = (tier: Json | undefined): string | undefined =>
-  isObject(tier) && typeof tier.type === 'string' ? tier.type : undefined
 
 /** Returns the fields at the end of a response that have no name in the IR. The stop sequence has one. */
 export function endingExtra(fields: JsonObject): JsonObject | undefined {

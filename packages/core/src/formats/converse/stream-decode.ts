@@ -104,13 +104,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     }
   }
 
-  function end({ usage: usageValue, serviceTier, ...rest }: JsonObject): void {
+  function end(event: JsonObject): void {
     if (finish === undefined) {
       failBadResponse('The upstream ended its response without a stop reason.')
       return
     }
     for (const index of [...open.keys()]) close(index)
-    const usage = decodeUsage(usageValue)
+    const { usage: _usage, serviceTier, ...rest } = event
+    const usage = usageOf(event)
     const tier = decodeTier(serviceTier)
     if (isObject(serviceTier)) reportUnknown(serviceTier, tierShape, '/serviceTier', context.report)
     if (usage !== undefined) out.push({ type: 'usage', usage, ...(tier === undefined ? {} : { serviceTier: tier }) })

@@ -1,5 +1,6 @@
-import { isObject, type Json, put } from '../../base/json/json.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import type { Usage } from '../ir.ts'
+import { addBilled, billedTier } from '../shared/billed.ts'
 import { tokensIn } from '../shared/json-fields.ts'
 
 /** Decodes usage. Returns undefined if it counts nothing. Bedrock's input count excludes the cache; the IR's total includes it. */
@@ -26,3 +27,15 @@ function cacheWrite1hIn(details: Json | undefined): number | undefined {
   const hour = details.find((detail) => isObject(detail) && detail.ttl === '1h')
   return isObject(hour) ? tokensIn(hour.inputTokens) : undefined
 }
+
+/** Reads the usage of a response or of a stream's last event, and the tier that served the call. */
+export function usageOf({ usage: value, serviceTier }: JsonObject): Usage | undefined {
+  const usage = decodeUsage(value)
+  const tier = billedTier(decodeTier(serviceTier))
+  if (usage !== undefined && tier !== undefined) addBilled(usage, { tier })
+  return usage
+}
+
+/** Returns the tier that served the call. */
+export const decodeTier = (tier: Json | undefined): string | undefined =>
+  isObject(tier) && typeof tier.type === 'string' ? tier.type : undefined

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { ResponseTap, UpstreamWireCodec } from '../codec.ts'
 import { decodeError, nonEmptyText } from './error.ts'
 import { decodeFinish } from './finish.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { usageOf } from './usage-decode.ts'
 
 /** The part of Converse that every call needs. */
 export const converseWire: UpstreamWireCodec = {
@@ -19,7 +19,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
   const tap: ResponseTap = {}
   if (body.output === undefined && (body.message !== undefined || body.__type !== undefined))
     tap.error = decodeError(200, body)
-  put(tap, 'usage', decodeUsage(body.usage))
+  put(tap, 'usage', usageOf(body))
   put(
     tap,
     'finish',

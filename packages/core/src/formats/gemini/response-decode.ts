@@ -13,7 +13,7 @@ import { decodePart, type PartScope } from './parts-decode.ts'
 import { copyInCamelCase, inCamelCase } from './spelling.ts'
 import { TextOffsets } from './text-offsets.ts'
 import { serviceTierIn } from './usage.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { decodeUsage, searchesIn, withBilled } from './usage-decode.ts'
 
 /** Decodes leniently. Throws the error of a body that holds one under status 200, and `upstream_bad_response` for a body that is not a response. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
@@ -41,7 +41,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
       .map(({ candidate, index }) => decodeCandidate(candidate, index, context)),
   }
   if (response.choices.length === 0) response.choices.push(emptyChoice(fields))
-  put(response, 'usage', decodeUsage(usage))
+  put(response, 'usage', withBilled(decodeUsage(usage), usage, searchesIn({ candidates: candidates ?? null })))
   put(response, 'serviceTier', serviceTierIn(usage))
   const extra = meaningfulFields(fields)
   if (extra !== undefined) response.extra = { gemini: extra }

@@ -13,7 +13,7 @@ import { candidatesIn, decodeBlockedPrompt } from './response-decode.ts'
 import { inCamelCase } from './spelling.ts'
 import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
 import { serviceTierIn, usageNames } from './usage.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { decodeUsage, searchesIn, withBilled } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
@@ -33,6 +33,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let over = false
   /** Unknown fields of the usage in all chunks, since the last chunk may omit them. */
   let otherUsage: JsonObject | undefined
+  /** Searches in the newest metadata. */
+  let searches = 0
   const template = new TextDeltaTemplate(noVaryingMembers, runningUsage)
   /** The last candidate, if it was the only one of its chunk and held nothing but one text. */
   let plain: CandidateDecoder | undefined
@@ -76,6 +78,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const list = Array.isArray(chunk.candidates) ? candidatesIn(chunk.candidates, context.report) : []
     const block = list.length === 0 && candidates.size === 0 && !blocked ? decodeBlockedPrompt(chunk) : undefined
     noteOtherFields(chunk)
+    searches = searchesIn(chunk) || searches
     const first = !started && (list.length > 0 || block !== undefined)
     if (first) {
       start(chunk)
@@ -105,9 +108,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function writeUsage(metadata: Json | undefined): void {
-    const usage = decodeUsage(
-      otherUsage !== undefined && isObject(metadata) ? { ...otherUsage, ...metadata } : metadata,
-    )
+    const all = otherUsage !== undefined && isObject(metadata) ? { ...otherUsage, ...metadata } : metadata
+    const usage = withBilled(decodeUsage(all), all, searches)
     if (usage !== undefined) out.push({ type: 'usage', usage })
   }
 

@@ -2,11 +2,11 @@ import type { ErrorInfo } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { checkJsonEnds, invalidEventError, type SseEvent } from '../../http/sse/sse.ts'
 import type { ClientQuirks, ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
-import type { BillableUnits, Usage } from '../ir.ts'
+import type { Usage } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
 import { decodeError, errorEvent } from './error.ts'
 import { copyInCamelCase } from './spelling.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { usageOf } from './usage-decode.ts'
 /** Returns no edit: every stream has usage, and the model stands in the URL. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
@@ -14,24 +14,11 @@ export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | u
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   const fields = copyInCamelCase(body)
-  const usage = decodeUsage(fields.usageMetadata)
+  const usage = usageOf(fields)
   if (usage !== undefined) out.usage = usage
-  const units = searchesIn(fields)
-  if (units !== undefined) out.units = units
   const finish = finishOf(fields)
   if (finish !== undefined) out.finish = finish
   return out
-}
-
-/** Returns the number of searches that the provider made for the model. The metadata lists their queries. */
-function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
-  let searches = 0
-  for (const candidate of Array.isArray(candidates) ? candidates : []) {
-    const { groundingMetadata: grounding } = isObject(candidate) ? copyInCamelCase(candidate) : {}
-    const { webSearchQueries: queries } = isObject(grounding) ? copyInCamelCase(grounding) : {}
-    if (Array.isArray(queries)) searches += queries.length
-  }
-  return searches === 0 ? undefined : { searches }
 }
 
 /** Returns the finish reason of the first candidate, or the reason of a blocked prompt. */
@@ -62,7 +49,6 @@ export function tapStream({ client }: TapOptions): StreamTap {
   /** True if plain chunks hold token counts. Only chunks that agree in this are plain. */
   let plainCounts: boolean | undefined
   let usage: Usage | undefined
-  let units: BillableUnits | undefined
 
   function readUnseen(): void {
     if (unseen !== undefined && plainCounts) last = unseen()
@@ -73,8 +59,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
     readUnseen()
     if (last !== undefined) {
       const fields = copyInCamelCase(parse(last) ?? {})
-      usage = decodeUsage(fields.usageMetadata) ?? usage
-      units = searchesIn(fields) ?? units
+      usage = usageOf(fields) ?? usage
       last = undefined
     }
     return usage
@@ -151,10 +136,6 @@ export function tapStream({ client }: TapOptions): StreamTap {
     },
     get usage() {
       return counted()
-    },
-    get units() {
-      counted()
-      return units
     },
     get finish() {
       return finish

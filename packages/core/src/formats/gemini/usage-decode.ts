@@ -1,5 +1,7 @@
-import { isObject, type Json, put } from '../../base/json/json.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import type { Usage } from '../ir.ts'
+import { addBilled, billedTier } from '../shared/billed.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 /** Returns a valid token count, or undefined. */
 export const count = (value: Json | undefined): number | undefined =>
@@ -52,4 +54,29 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   put(usage.output, 'audio', tokensOfModality(written, 'AUDIO'))
   put(usage.output, 'image', tokensOfModality(written, 'IMAGE'))
   return usage
+}
+
+/** Reads the usage of a response or a chunk, and what the provider bills besides its tokens. */
+export const usageOf = (fields: JsonObject): Usage | undefined =>
+  withBilled(decodeUsage(fields.usageMetadata), fields.usageMetadata, searchesIn(fields))
+
+/** Adds the searches and the tier of a call to its usage. */
+export function withBilled(usage: Usage | undefined, metadata: Json | undefined, searches: number): Usage | undefined {
+  if (usage === undefined) return undefined
+  if (searches > 0) addBilled(usage, { units: { searches } })
+  const named = isObject(metadata) ? metadata.serviceTier : undefined
+  const tier = billedTier(typeof named === 'string' ? named.toLowerCase() : undefined)
+  if (tier !== undefined) addBilled(usage, { tier })
+  return usage
+}
+
+/** Returns the number of searches that the provider made for the model. The metadata lists their queries. */
+export function searchesIn({ candidates }: JsonObject): number {
+  let searches = 0
+  for (const candidate of Array.isArray(candidates) ? candidates : []) {
+    const { groundingMetadata: grounding } = isObject(candidate) ? copyInCamelCase(candidate) : {}
+    const { webSearchQueries: queries } = isObject(grounding) ? copyInCamelCase(grounding) : {}
+    if (Array.isArray(queries)) searches += queries.length
+  }
+  return searches
 }

@@ -13,7 +13,7 @@ export function serviceTierIn(usage: Json | undefined): string | undefined {
 
 /** Encodes usage. Usage of an upstream of this format is returned unchanged. */
 export function encodeUsage(usage: Usage): JsonObject {
-  const { input, output, raw, ...rest } = usage
+  const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   // The prompt count includes tokens that were written to a cache.
   const { total: read, cacheRead, cacheWrite: _w, cacheWrite1h: _h, audio, image, tool, ...inputRest } = input

@@ -10,7 +10,7 @@ export function encodeUsage(usage: Usage | undefined, serviceTier?: string): Jso
     put(unknown, 'service_tier', encodeTier(serviceTier))
     return unknown
   }
-  const { input, output, raw, ...rest } = usage
+  const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   // Messages has no counts of audio, image and tool prompt tokens. The totals include them.
   const { total, cacheRead, cacheWrite, cacheWrite1h, audio: _a, image: _i, tool: _t, ...inputRest } = input

@@ -6,7 +6,6 @@ import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts
 import { resetIn } from '../shared/rate-limit-headers.ts'
 import { decodeError, encodeError, hasThread, threadRefused } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
-import { unitsIn } from './usage-decode.ts'
 
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
@@ -21,7 +20,6 @@ export const messagesWire: WireCodec = {
   statefulFields: ['thread'],
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
   textFields: { response: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
-  billableUnits: unitsIn,
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,
   modelPlaces: modelPlaces({

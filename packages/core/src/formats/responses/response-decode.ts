@@ -10,7 +10,7 @@ import { isResponsesClient, toolNames } from './fields.ts'
 import { contentFlagsOf, decodeFinish } from './finish.ts'
 import { decodeAssistantItem, type ItemScope } from './items-decode.ts'
 import { decodeChecks } from './reasoning.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { usageOf } from './usage-decode.ts'
 
 /** Fields of a response that other functions decode. */
 const decodedFields = [
@@ -77,7 +77,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
     created: Math.floor(takeNumber(fields, 'created_at') ?? 0),
     choices: [choice],
   }
-  put(response, 'usage', decodeUsage(body.usage))
+  put(response, 'usage', usageOf(body))
   const tier = takeString(fields, 'service_tier')
   if (tier) response.serviceTier = tier
   put(response, 'reasoningChecks', decodeChecks(fields, context))

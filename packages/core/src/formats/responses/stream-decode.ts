@@ -15,7 +15,7 @@ import { decodeChecks } from './reasoning.ts'
 import { echoedSettings } from './response-decode.ts'
 import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
 import { reportEarlyItems, reportEvent } from './stream-decode-shapes.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { usageOf } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
@@ -119,7 +119,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   function finish(response: JsonObject): void {
     start(response)
     finishItems(Array.isArray(response.output) ? objectsIn(response.output, '/output', context.report) : [])
-    const usage = decodeUsage(response.usage)
+    const usage = usageOf(response)
     const fields = unread(response)
     if (usage !== undefined) {
       const tier = textOf(response.service_tier)

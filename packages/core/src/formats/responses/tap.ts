@@ -3,19 +3,16 @@ import { isObject, type Json, type JsonObject, nestsDeeper } from '../../base/js
 import { parseObject } from '../../base/json/parse.ts'
 import { checkJsonEnds, parseEventObject, type SseEvent } from '../../http/sse/sse.ts'
 import type { MutableTap, ResponseTap, StreamTap, TapOptions } from '../codec.ts'
-import type { BillableUnits } from '../ir.ts'
 import { type Received, receivedReferences } from '../references/places.ts'
 import { decodeError, errorEvents } from './error.ts'
-import { decodeUsage } from './usage-decode.ts'
+import { usageOf } from './usage-decode.ts'
 
 /** Reads a whole response. A failed response is a response of this format; only a body with an error and no output is an error. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   if (!Array.isArray(body.output) && body.error) return { error: decodeError(200, body) }
-  const usage = decodeUsage(body.usage)
+  const usage = usageOf(body)
   if (usage !== undefined) out.usage = usage
-  const units = searchesIn(body)
-  if (units !== undefined) out.units = units
   const finish = finishReasonOf(body)
   if (finish !== undefined) out.finish = finish
   const received = containersIn(body)
@@ -30,13 +27,6 @@ function containersIn({ output }: JsonObject): readonly Received[] | undefined {
   for (const item of output)
     if (isObject(item)) ids.push(item.container_id, isObject(item.environment) ? item.environment.container_id : null)
   return receivedReferences('containers', ids)
-}
-
-/** Returns the number of searches that the provider made for the model. */
-function searchesIn({ output }: JsonObject): BillableUnits | undefined {
-  if (!Array.isArray(output)) return undefined
-  const searches = output.filter((item) => isObject(item) && item.type === 'web_search_call').length
-  return searches === 0 ? undefined : { searches }
 }
 
 function finishReasonOf(response: JsonObject): string | undefined {
@@ -87,8 +77,7 @@ export function tapStream(_options: TapOptions): StreamTap {
     const type = finalEvents.has(own) ? own : event.error ? 'error' : undefined
     if (type === undefined) return
     const response = isObject(event.response) ? event.response : {}
-    tap.usage = decodeUsage(response.usage) ?? tap.usage
-    tap.units = searchesIn(response) ?? tap.units
+    tap.usage = usageOf(response) ?? tap.usage
     tap.received = containersIn(response) ?? tap.received
     if (type === 'error' && tap.started) {
       pendingError = decodeError(200, event)
@@ -111,7 +100,6 @@ export function tapStream(_options: TapOptions): StreamTap {
     usage: undefined,
     finish: undefined,
     isFailing: false,
-    units: undefined,
     received: undefined,
     push(event) {
       const { data } = event

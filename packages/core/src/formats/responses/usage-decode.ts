@@ -1,5 +1,6 @@
-import { isObject, type Json, put } from '../../base/json/json.ts'
-import type { Usage } from '../ir.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
+import type { BillableUnits, ModelRun, Usage } from '../ir.ts'
+import { addBilled, billedTier } from '../shared/billed.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -27,4 +28,44 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   put(usage.output, 'audio', count(written.audio_tokens))
   put(usage.output, 'image', count(written.image_tokens))
   return usage
+}
+
+/** Reads the usage of a response, and what the provider bills besides its tokens. */
+export function usageOf(response: JsonObject): Usage | undefined {
+  const usage = decodeUsage(response.usage)
+  if (usage === undefined) return undefined
+  const units = searchesIn(response)
+  const drawing = drawingIn(response)
+  const tier = billedTier(response.service_tier)
+  if (units !== undefined) addBilled(usage, { units })
+  if (drawing !== undefined) addBilled(usage, { runs: [{ input: usage.input, output: usage.output }, drawing] })
+  if (tier !== undefined) addBilled(usage, { tier })
+  return usage
+}
+
+/**
+ * Returns the number of searches that the provider made for the model. A server that does not count them is charged for each call that searched;
+ * calls that open a page, or find a text in it, are free.
+ */
+function searchesIn({ tool_usage: tools, output }: JsonObject): BillableUnits | undefined {
+  const search = isObject(tools) && isObject(tools.web_search) ? tools.web_search : {}
+  const searches =
+    count(search.num_requests) ?? (Array.isArray(output) ? output.filter((item) => isSearch(item)).length : 0)
+  return searches === 0 ? undefined : { searches }
+}
+
+const isSearch = (item: Json): boolean => {
+  if (!isObject(item) || item.type !== 'web_search_call') return false
+  return !isObject(item.action) || item.action.type === undefined || item.action.type === 'search'
+}
+
+/** Returns the tokens of generated images, which another model counts. The tool in the response names it. */
+function drawingIn({ tool_usage: tools, tools: listed }: JsonObject): ModelRun | undefined {
+  const drawn = isObject(tools) ? decodeUsage(tools.image_gen) : undefined
+  if (drawn === undefined || drawn.input.total + drawn.output.total === 0) return undefined
+  const tool = Array.isArray(listed)
+    ? listed.find((one) => isObject(one) && one.type === 'image_generation')
+    : undefined
+  const model = isObject(tool) && typeof tool.model === 'string' ? tool.model : 'image_generation'
+  return { model, input: drawn.input, output: drawn.output }
 }

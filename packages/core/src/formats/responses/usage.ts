@@ -4,7 +4,7 @@ import type { Nothing, Usage } from '../ir.ts'
 
 /** The format's clients require the details: a count that is unknown is written as 0. */
 export function encodeUsage(usage: Usage): JsonObject {
-  const { input, output, raw, ...rest } = usage
+  const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   const { total: read, cacheRead, cacheWrite, cacheWrite1h: _, audio, image, tool: _tool, ...inputRest } = input
   inputRest satisfies Nothing

@@ -1,0 +1,15 @@
+import type { Json } from '../../base/json/json.ts'
+import type { Billed, Usage } from '../ir.ts'
+
+/** Names of the tier whose prices are a model's usual ones. `auto` is what a client asks for, never what served a call. */
+const usualTiers: ReadonlySet<Json | undefined> = new Set(['', 'default', 'standard', 'auto', 'on_demand'])
+
+/** Returns the tier that served a call, if its prices may differ from the usual ones. */
+export const billedTier = (tier: Json | undefined): string | undefined =>
+  typeof tier === 'string' && !usualTiers.has(tier) ? tier : undefined
+
+/** Adds to a usage what the provider bills besides its counts. */
+export function addBilled(usage: Usage, more: Billed): void {
+  for (const name in more)
+    if (more[name as keyof Billed] !== undefined) usage.billed = { ...usage.billed, [name]: more[name as keyof Billed] }
+}
