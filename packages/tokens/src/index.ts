@@ -31,7 +31,7 @@ export { type ReadLedgerOptions, readLedger } from './ledger/read-ledger.ts'
 export { type LedgerKey, type LedgerSum, sumLedger } from './ledger/sum-ledger.ts'
 export type { CountOf } from './limits/token-meters.ts'
 export type { CountUsage, TokenUsage, UsageQuery, UsageSums } from './limits/usage.ts'
-export type { Price, PriceTable } from './prices/price-table.ts'
+export type { BasePrice, DatedPrice, LongContextPrice, Price, PriceTable, TierPrice } from './prices/price-table.ts'
 export {
   createPrices,
   type EstimatedUse,

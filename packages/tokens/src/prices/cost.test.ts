@@ -1,9 +1,10 @@
 import type { BillableUnits, Usage } from '@modelgate/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type PricedUse, ratesOf, totalCost } from './cost.ts'
+import { totalCost as costOfRuns, type PricedUse, type Rates, ratesOf } from './cost.ts'
 import type { Price } from './price-table.ts'
 
+const totalCost = (rates: Rates, use: PricedUse): bigint | undefined => costOfRuns([{ rates, ...use }])
 const cost = (price: Price, use: PricedUse): number | undefined => {
   const billionths = totalCost(ratesOf(price), use)
   return billionths === undefined ? undefined : Number(billionths) / 1e9
@@ -215,6 +216,7 @@ const units: fc.Arbitrary<Required<BillableUnits>> = fc.record({
   seconds: count,
   characters: count,
   searches: count,
+  fetches: count,
 })
 const added = <T extends object>(one: T, other: T): T =>
   Object.fromEntries(

@@ -1,18 +1,18 @@
 import type { BillableUnits, Usage } from '@modelgate/core'
 import { toBillionths } from './money.ts'
-import { type Price, priceFields } from './price-table.ts'
+import { type BasePrice, priceFields } from './price-table.ts'
 
 /** The prices of a model, in whole billionths of the currency unit. */
-export type Rates = { readonly [Field in keyof Price]?: bigint }
+export type Rates = { readonly [Field in keyof BasePrice]?: bigint | undefined }
 
-export const ratesOf = (price: Price): Rates =>
+export const ratesOf = (price: BasePrice): Rates =>
   Object.fromEntries(
     priceFields.flatMap((field) => (price[field] === undefined ? [] : [[field, BigInt(toBillionths(price[field]))]])),
   )
 
 /** The use of a call. */
 export interface PricedUse {
-  readonly usage?: Usage | undefined
+  readonly usage?: Pick<Usage, 'input' | 'output'> | undefined
   readonly units?: BillableUnits | undefined
 }
 
@@ -29,14 +29,14 @@ const inMillionths = (count: number): bigint =>
 /** A part of a call's use, with the prices that may apply to it, in order of preference. */
 interface Part {
   readonly count: number
-  readonly fields: readonly (keyof Price)[]
+  readonly fields: readonly (keyof BasePrice)[]
 }
 
 /**
  * Splits a total into parts. Parts may overlap by an unknown number (audio or image tokens from a cache). So each part is
  * deducted from the total in turn, at most the remainder of it, and no token is charged twice.
  */
-function split(total: number, remainder: keyof Price, parts: readonly Part[]): readonly Part[] {
+function split(total: number, remainder: keyof BasePrice, parts: readonly Part[]): readonly Part[] {
   let left = total
   const shares = parts.map(({ count, fields }) => {
     const share = Math.min(count, left)
@@ -75,7 +75,7 @@ const tokenFields = [
   'reasoning',
   'audioOutput',
   'imageOutput',
-] as const satisfies readonly (keyof Price)[]
+] as const satisfies readonly (keyof BasePrice)[]
 
 /** Returns whether a model has a price for any kind of token. */
 export const isPricedByTokens = (rates: Rates): boolean => tokenFields.some((field) => rates[field] !== undefined)
@@ -87,21 +87,36 @@ const media = [
   { unit: 'characters', field: 'characters', per: 'characters', side: 'output' },
 ] as const
 
+/** One run of a model with the prices of that model. Undefined: they are unknown. */
+export interface PricedRun extends PricedUse {
+  readonly rates: Rates | undefined
+}
+
 /**
- * Returns the cost of a call in whole billionths, with halves rounded up. Returns undefined if it used something without a
- * price, or if its use is unknown.
+ * Returns the cost of a call's runs in whole billionths, rounded once, with halves rounded up. Returns undefined if a run used something
+ * without a price, or if its use is unknown.
  */
-export function totalCost(rates: Rates, { usage, units }: PricedUse): bigint | undefined {
-  if (!areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units)) return undefined
-  const { sum, isComplete } = sumCosts(rates, { usage, units })
-  return isComplete ? rounded(sum) : undefined
+export function totalCost(runs: readonly PricedRun[]): bigint | undefined {
+  let total = 0n
+  for (const { rates, usage, units } of runs) {
+    if (rates === undefined || !areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units)) return undefined
+    const { sum, isComplete } = sumCosts(rates, { usage, units })
+    if (!isComplete) return undefined
+    total += sum
+  }
+  return rounded(total)
 }
 
 /** Returns the cost of the parts with a price. Invalid counts are ignored. */
-export function knownCost(rates: Rates, { usage, units }: PricedUse): bigint {
-  const areTokens = areCounts(usage?.input) && areCounts(usage?.output)
-  const use = { usage: areTokens ? usage : undefined, units: areCounts(units) ? units : undefined }
-  return rounded(sumCosts(rates, use).sum)
+export function knownCost(runs: readonly PricedRun[]): bigint {
+  let total = 0n
+  for (const { rates, usage, units } of runs) {
+    if (rates === undefined) continue
+    const areTokens = areCounts(usage?.input) && areCounts(usage?.output)
+    const use = { usage: areTokens ? usage : undefined, units: areCounts(units) ? units : undefined }
+    total += sumCosts(rates, use).sum
+  }
+  return rounded(total)
 }
 
 const rounded = (sum: bigint): bigint => (2n * sum + scale) / (2n * scale)
@@ -136,6 +151,8 @@ function sumCosts(
     if (rates[field] !== undefined || !areTokens) charge(count, rates[field], of)
   }
   charge(units.searches ?? 0, rates.search, 'one')
+  // Providers rarely charge for a page itself.
+  charge(units.fetches ?? 0, rates.fetch ?? 0n, 'one')
   return { sum, isComplete }
 }
 

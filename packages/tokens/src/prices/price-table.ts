@@ -1,6 +1,7 @@
 import { fromBillionths, toBillionths } from './money.ts'
-/** Prices of a model. Prices of tokens are for one million. An absent price is unknown, not free; 0 is free. */
-export interface Price {
+
+/** Prices of what a call uses. Prices of tokens are for one million. An absent price is unknown, not free; 0 is free. */
+export interface BasePrice {
   /** Input tokens that were not read from a cache. */
   readonly input?: number
   /** Input tokens read from a cache. Default: the price of `input`. */
@@ -26,8 +27,34 @@ export interface Price {
   readonly characters?: number
   /** One search by the provider. */
   readonly search?: number
+  /** One page that the provider fetched. Default: 0. */
+  readonly fetch?: number
   /** One call, in addition to everything else. Default: 0. */
   readonly request?: number
+}
+
+/** Prices of calls with a long input. They apply to all tokens of the call. What they leave out costs the usual price. */
+export interface LongContextPrice extends BasePrice {
+  /** Number of input tokens, cached ones included, above which these prices apply. */
+  readonly above: number
+}
+
+/** Prices of a service tier. What they leave out costs the usual price, except for prices of long inputs. */
+export interface TierPrice extends BasePrice {
+  readonly longContext?: LongContextPrice
+}
+
+/** Prices of a model. */
+export interface Price extends BasePrice {
+  readonly longContext?: LongContextPrice
+  /** Prices by the tier that served the call: `priority`, `flex`, `batch` or `fast`. The cost of a call in another tier is unknown. */
+  readonly tiers?: Readonly<Record<string, TierPrice>>
+}
+
+/** Prices of a model from a date on. */
+export interface DatedPrice extends Price {
+  /** First day, in UTC, such as `2027-01-31`. Default: these prices are the oldest. */
+  readonly from?: string
 }
 
 /** A price table: the content of a price file. */
@@ -37,8 +64,9 @@ export interface PriceTable {
   /**
    * Prices by the model's name at the upstream, or by `upstream/model` for one upstream. `*` matches anything in a model's name. Exact
    * names win over those with a `*`, then `upstream/model` over `model`, then the name with the most characters besides its `*`.
+   * A list holds prices that change at a date.
    */
-  readonly models: Readonly<Record<string, Price>>
+  readonly models: Readonly<Record<string, Price | readonly DatedPrice[]>>
 }
 
 const fieldTable = {
@@ -56,11 +84,12 @@ const fieldTable = {
   minute: true,
   characters: true,
   search: true,
+  fetch: true,
   request: true,
-} satisfies Record<keyof Price, true>
+} satisfies Record<keyof BasePrice, true>
 
 /** Names of all prices. */
-export const priceFields = Object.keys(fieldTable) as readonly (keyof Price)[]
+export const priceFields = Object.keys(fieldTable) as readonly (keyof BasePrice)[]
 
 /** Above it, a number cannot represent single billionths. */
 const maxPrice = 9_000_000
@@ -98,26 +127,72 @@ export function checkTable(table: unknown, where: string): asserts table is Pric
     throw new TypeError(
       `${where}: models is ${describe(models)}: write an object with a price for each model's name, such as { "model-name": { "input": 1.25 } }`,
     )
-  for (const [model, price] of Object.entries(models)) checkPrice(price, model, where)
+  for (const [model, price] of Object.entries(models)) checkModel(price, model, where)
 }
 
-function checkPrice(price: unknown, model: string, where: string): void {
+function checkModel(price: unknown, model: string, where: string): void {
   const place = `${where}: models[${describe(model)}]`
   if (model === '' || model !== model.trim())
     throw new TypeError(`${place}: a model name must not be empty or have spaces around it`)
+  if (!Array.isArray(price)) {
+    checkPrice(price, place, ['longContext', 'tiers'])
+    return
+  }
+  if (price.length === 0) throw new TypeError(`${place} is an empty list: write at least one price, or leave the model out`)
+  const days = new Set<unknown>()
+  for (const [index, dated] of price.entries()) {
+    checkPrice(dated, `${place}[${index}]`, ['longContext', 'tiers', 'from'])
+    const { from } = dated as DatedPrice
+    if (days.has(from))
+      throw new TypeError(`${place}[${index}].from is ${describe(from)}, as in another price: give each price its own first day`)
+    days.add(from)
+  }
+}
+
+type Group = 'longContext' | 'tiers' | 'from' | 'above'
+
+/** Checks the prices of a model, of a tier, or of long inputs, which have different groups of prices in them. */
+function checkPrice(price: unknown, place: string, groups: readonly Group[]): void {
   if (!isObject(price))
     throw new TypeError(
       `${place} is ${describe(price)}: write an object with prices, such as { "input": 1.25, "output": 10 }`,
     )
   const fields = Object.entries(price).filter(([, value]) => value !== undefined)
-  if (fields.length === 0)
-    throw new TypeError(`${place} has no price: set at least one (0 if free), or leave the model out`)
+  if (!fields.some(([field]) => field !== 'from' && field !== 'above'))
+    throw new TypeError(`${place} has no price: set at least one (0 if free), or leave it out`)
   for (const [field, value] of fields) {
-    if (!Object.hasOwn(fieldTable, field))
-      throw new TypeError(`${place}: unknown field ${describe(field)}: ${advice(field)}`)
-    checkAmount(value, `${place}.${field}`)
+    const group = groups.find((name) => name === field)
+    if (group !== undefined) checkGroup[group](value, `${place}.${field}`)
+    else if (!Object.hasOwn(fieldTable, field))
+      throw new TypeError(`${place}: unknown field ${describe(field)}: ${advice(field, groups)}`)
+    else checkAmount(value, `${place}.${field}`)
   }
+  if (groups.includes('above') && price.above === undefined)
+    throw new TypeError(`${place}.above is missing: write the number of input tokens above which these prices apply`)
 }
+
+const checkGroup: { readonly [G in Group]: (value: unknown, place: string) => void } = {
+  longContext: (value, place) => checkPrice(value, place, ['above']),
+  tiers(value, place) {
+    if (!isObject(value) || Object.keys(value).length === 0)
+      throw new TypeError(`${place} is ${describe(value)}: write an object such as { "priority": { "input": 2.5, "output": 20 } }`)
+    for (const [tier, price] of Object.entries(value)) checkPrice(price, `${place}[${describe(tier)}]`, ['longContext'])
+  },
+  from(value, place) {
+    if (typeof value !== 'string' || !isDay(value))
+      throw new TypeError(`${place} is ${describe(value)}: write a day such as "2027-01-31"`)
+  },
+  above(value, place) {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
+      throw new TypeError(`${place} is ${describe(value)}: write a number of tokens, such as 200000`)
+  },
+}
+
+/** Returns whether a text is a day that exists: `Date` accepts the 31st of a short month, and shows another day. */
+const isDay = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  new Date(text).toISOString().startsWith(text)
 
 function checkAmount(value: unknown, place: string): void {
   if (typeof value !== 'number' || !Number.isFinite(value))
@@ -132,8 +207,9 @@ function checkAmount(value: unknown, place: string): void {
 }
 
 /** Returns a correction for an unknown field: the field with nearly the same spelling, else all fields. */
-function advice(field: string): string {
+function advice(field: string, groups: readonly Group[]): string {
   const plain = (name: string): string => name.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()
-  const meant = priceFields.find((name) => plain(name) === plain(field))
-  return meant === undefined ? `write one of ${priceFields.join(', ')}` : `write "${meant}"`
+  const known = [...priceFields, ...groups]
+  const meant = known.find((name) => plain(name) === plain(field))
+  return meant === undefined ? `write one of ${known.join(', ')}` : `write "${meant}"`
 }

@@ -4,15 +4,17 @@ import {
   type Cost,
   type FinishEvent,
   type Logger,
+  type ModelRun,
   matchesModel,
   type Plugin,
   type Usage,
 } from '@modelgate/core'
 import { isThenable } from '../base/async.ts'
 import { createLru } from '../base/lru.ts'
-import { isPricedByTokens, knownCost, type Rates, ratesOf, totalCost } from './cost.ts'
+import { isPricedByTokens, knownCost, type PricedRun, type Rates, totalCost } from './cost.ts'
 import { fromBillionths } from './money.ts'
 import { checkTable, type Price, type PriceTable } from './price-table.ts'
+import { type RateCard, rateCardsOf, ratesFor } from './rate-card.ts'
 
 /** The use of a call, and the model that it used. */
 export interface PricedCall {
@@ -23,6 +25,12 @@ export interface PricedCall {
   readonly usage?: Usage | undefined
   readonly units?: BillableUnits | undefined
   readonly operation?: string | undefined
+  /** The runs whose sum is `usage`. Absent: one run of the model. */
+  readonly runs?: readonly ModelRun[] | undefined
+  /** The tier that served the call. Absent: the usual one. */
+  readonly tier?: string | undefined
+  /** Time of the call in milliseconds since 1970, for prices with a date. Default: now. */
+  readonly at?: number | undefined
 }
 
 /** The expected use of a call, for an estimate of its cost. */
@@ -94,48 +102,31 @@ export function readPrices(path: string): Prices {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-interface Entry {
-  readonly price: Price
-  readonly rates: Rates
-}
-
 function pricesOf(table: unknown, where: string): Prices {
   checkTable(table, where)
   const { currency = 'USD', models } = table
-  const find = createFinder<Entry>(
-    Object.fromEntries(
-      Object.entries(models).map(([name, price]) => [
-        name,
-        { price: Object.freeze({ ...price }), rates: ratesOf(price) },
-      ]),
-    ),
-  )
+  const cards = createFinder(Object.fromEntries(Object.entries(models).map(([name, price]) => [name, rateCardsOf(price)])))
+  const find = (upstream: string, model: string, at: number = Date.now()): RateCard | undefined =>
+    cards(upstream, model)?.(at)
+  const runsOf = (call: PricedCall): readonly PricedRun[] => pricedRuns(call, find)
   return Object.freeze({
     currency,
     priceOf: (upstream: string, model: string) => find(upstream, model)?.price,
-    costOf({ upstream, model, usage, units, operation }: PricedCall): Cost | undefined {
-      if (isFree(operation)) return { amount: 0, currency }
-      const entry = find(upstream, model)
-      const cost =
-        entry === undefined
-          ? undefined
-          : totalCost(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) })
+    costOf(call: PricedCall): Cost | undefined {
+      if (isFree(call.operation)) return { amount: 0, currency }
+      const cost = totalCost(runsOf(call))
       return cost === undefined ? undefined : { amount: fromBillionths(cost), currency }
     },
-    atLeast({ upstream, model, usage, units, operation }: PricedCall): number {
-      const entry = isFree(operation) ? undefined : find(upstream, model)
-      return entry === undefined
-        ? 0
-        : Number(knownCost(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) }))
-    },
+    atLeast: (call: PricedCall): number => (isFree(call.operation) ? 0 : Number(knownCost(runsOf(call)))),
     estimate(
       targets: readonly { readonly upstream: string; readonly model: string }[],
       use: EstimatedUse,
     ): number | undefined {
       let highest: number | undefined
       for (const { upstream, model } of targets) {
-        const entry = find(upstream, model)
-        const cost = entry === undefined ? undefined : likelyCost(entry.rates, use)
+        const card = find(upstream, model)
+        const rates = card === undefined ? undefined : ratesFor(card, undefined, use.input)
+        const cost = rates === undefined ? undefined : likelyCost(rates, use)
         if (cost === undefined) return undefined
         highest = Math.max(highest ?? 0, Number(cost))
       }
@@ -143,6 +134,32 @@ function pricesOf(table: unknown, where: string): Prices {
     },
   })
 }
+
+/** Returns the runs of a call, each with the prices of its model. The units and the price of a request belong to the call, and are charged once. */
+function pricedRuns(
+  { upstream, model, usage, units, operation, runs, tier, at }: PricedCall,
+  find: (upstream: string, model: string, at?: number) => RateCard | undefined,
+): readonly PricedRun[] {
+  const ratesAt = (name: string, inputTokens: number): Rates | undefined => {
+    const card = find(upstream, name, at)
+    return card === undefined ? undefined : ratesFor(card, tier, inputTokens)
+  }
+  const own = ratesAt(model, usage?.input.total ?? 0)
+  const billed = own === undefined ? units : billedUnits(own, { units, operation })
+  if (runs === undefined) return [{ rates: own, usage, units: billed }]
+  const priced: PricedRun[] = runs.map((run) => {
+    const name = run.model === undefined || isSameModel(run.model, model) ? model : run.model
+    const rates = ratesAt(name, run.input.total)
+    return { rates: rates === undefined ? undefined : { ...rates, request: undefined }, usage: run }
+  })
+  return [...priced, { rates: own, usage: noTokens, units: billed }]
+}
+
+const noTokens: PricedRun['usage'] = { input: { total: 0 }, output: { total: 0 } }
+
+/** Returns whether a provider's name is that of the called model: aliases lack the date of a version. */
+const isSameModel = (name: string, called: string): boolean =>
+  name === called || (name.startsWith(`${called}-`) && /^\d{8}$/.test(name.slice(called.length + 1)))
 
 /** Operations that no provider charges for. */
 const freeOperations: ReadonlySet<string> = new Set([
@@ -167,7 +184,7 @@ function likelyCost(rates: Rates, { input, output, units: all, operation }: Esti
   if (units === undefined && !isPricedByTokens(rates)) return (rates.request ?? 0n) + (rates.image ?? 0n)
   const usage = isPricedByTokens(rates) ? { input: { total: input }, output: { total: output } } : undefined
   // A price per call covers whatever the call uses, if it is the model's only price.
-  return totalCost(rates, { usage, units }) ?? (isPricedByRequestOnly(rates) ? rates.request : undefined)
+  return totalCost([{ rates, usage, units }]) ?? (isPricedByRequestOnly(rates) ? rates.request : undefined)
 }
 
 /** Rerank counts documents in searches: a model without a price per search bills tokens or calls instead. */
@@ -205,12 +222,12 @@ export function leastCostOf(prices: Prices, event: FinishEvent): number {
 
 /** Returns the use of a finished call, and the model that it used. */
 export function pricedCallOf(event: FinishEvent): PricedCall | undefined {
-  const { usage, units, operation, attempts } = event
+  const { usage, units, operation, runs, tier, startedAt: at, attempts } = event
   // The last upstream of an abandoned call may have gone on working.
   const last = attempts.at(-1)
   const upstream = event.upstream ?? last?.upstream
   const model = event.upstreamModel ?? last?.model
-  return upstream === undefined || model === undefined ? undefined : { upstream, model, usage, units, operation }
+  return upstream === undefined || model === undefined ? undefined : { upstream, model, usage, units, operation, runs, tier, at }
 }
 
 /** Creates a plugin that sets `cost` of `onFinish`, for gateways with prices but without tokens. */

@@ -11,7 +11,7 @@ import { type RunningUsage, TextDeltaTemplate } from '../shared/text-delta-templ
 import { decodeError } from './error.ts'
 import { choicesIn, frameFields } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
-import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
+import { decodeUsage, usageOf } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 

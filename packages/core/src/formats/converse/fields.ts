@@ -57,4 +57,4 @@ export const usageFields = {
   cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
-export { decodeUsage } from './usage-decode.ts'
+export { decodeTier, usageOf } from './usage-decode.ts'

@@ -6,7 +6,7 @@ import { drop, leftover, putBack, setOwn, takeString, toText, type Unread, unrea
 import { restoreToolName } from '../shared/names.ts'
 import { objectsIn, reportUnknown, shapeOf } from '../shared/report.ts'
 import { customInput, isCustomTool } from '../shared/tools.ts'
-import { decodeUsage, toolNames } from './fields.ts'
+import { decodeTier, toolNames, usageOf } from './fields.ts'
 import { decodeFinish } from './finish.ts'
 import { mediaTypeOf } from './media.ts'
 import { tapResponse } from './wire.ts'

@@ -10,13 +10,12 @@ import { loss, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
 import { createPartWriter, type PartWriter } from '../shared/stream-parts.ts'
 import { customInput } from '../shared/tools.ts'
 import { streamException } from './error.ts'
-import { decodeUsage } from './fields.ts'
+import { decodeTier, usageOf } from './fields.ts'
 import { decodeFinish } from './finish.ts'
 import {
   blockAt,
   decodeCitation,
   decodeMedia,
-  decodeTier,
   endingExtra,
   isServerCall,
   nativeBlock,

@@ -15,7 +15,7 @@ export interface Times {
  */
 export function encodeMetrics(usage: Usage | undefined, { first = 0, total }: Times): JsonObject {
   const out: JsonObject = { total_duration: nanoseconds(total), load_duration: 0 }
-  const { input, output, raw: _raw, ...rest } = usage ?? noUsage
+  const { input, output, raw: _raw, billed: _billed, ...rest } = usage ?? noUsage
   rest satisfies Nothing
   put(out, 'prompt_eval_count', input?.total)
   out.prompt_eval_duration = nanoseconds(first)
