@@ -1,6 +1,7 @@
 import { callsHelp } from './calls/help.ts'
 import { checkHelp } from './check/help.ts'
 import { initHelp } from './init/help.ts'
+import { pricesHelp } from './prices/help.ts'
 import { startHelp } from './start/help.ts'
 import type { CommandContext } from './terminal/command-context.ts'
 import { tokensHelp } from './tokens/help.ts'
@@ -16,6 +17,7 @@ export const commands: Readonly<Record<string, Command>> = {
   init: { help: initHelp, load: async () => (await import('./init/init.ts')).init },
   check: { help: checkHelp, load: async () => (await import('./check/check.ts')).check },
   calls: { help: callsHelp, load: async () => (await import('./calls/calls.ts')).calls },
+  prices: { help: pricesHelp, load: async () => (await import('./prices/prices.ts')).prices },
   tokens: { help: tokensHelp, load: async () => (await import('./tokens/tokens.ts')).tokens },
 }
 
@@ -31,6 +33,7 @@ export const overview = `Modelgate: one server for OpenAI, Anthropic and Google 
   npx modelgate init           writes a configuration
   npx modelgate check          validates the configuration and lists the models of each upstream
   npx modelgate calls          prints the recent calls of a running server; --follow prints new ones, too
+  npx modelgate prices check   lists the models without a price
   npx modelgate tokens …       manages your users' tokens: issue, list, show, rotate, revoke, usage
 
   npx modelgate <command> --help    shows the options of a command; --version prints the version

@@ -35,7 +35,7 @@ it.each([
 
 it.each([
   [['strat'], 2, "Unknown command 'strat'. Did you mean 'start'?\nRun 'npx modelgate --help' for usage."],
-  [['serve'], 2, "Unknown command 'serve'. Valid: start, init, check, calls, tokens."],
+  [['serve'], 2, "Unknown command 'serve'. Valid: start, init, check, calls, prices, tokens."],
   [['help', 'chekc'], 2, "Did you mean 'check'?"],
   [
     ['start', '--prot', '1'],

@@ -19,10 +19,22 @@ describe('docs/guide/prices.md', () => {
   const text = read('prices.md')
 
   it('names every price field, and no other', () =>
-    expect(named(text.slice(0, text.indexOf('## How'))).sort()).toEqual([...priceFields].sort()))
+    expect(named(text.slice(0, text.indexOf('## How'))).sort()).toEqual(
+      [...priceFields, 'longContext', 'tiers', 'from'].sort(),
+    ))
 
   it('has an example that is a valid price table', () => {
     const prices = createPrices(example(text) as PriceTable)
+    const further = text.slice(text.indexOf('Three fields hold further prices'))
+    const agent = createPrices(example(further) as PriceTable)
+    const call = {
+      upstream: 'any',
+      model: 'example-agent',
+      usage: { input: { total: 1_000_000 }, output: { total: 0 } },
+    }
+    expect(agent.costOf({ ...call, at: Date.parse('2027-01-30') })?.amount).toBe(6)
+    expect(agent.costOf({ ...call, at: Date.parse('2027-01-31') })?.amount).toBe(2.5)
+    expect(agent.costOf({ ...call, tier: 'batch', at: 0 })?.amount).toBe(1.5)
     expect(prices.priceOf('azure', 'example-chat')).toEqual({ input: 1.4, output: 11 })
     expect(prices.priceOf('local', 'anything')).toEqual({ input: 0, output: 0 })
     const reranked = { usage: { input: { total: 50 }, output: { total: 0 } } }

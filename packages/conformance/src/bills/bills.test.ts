@@ -15,7 +15,9 @@ const upstreams = {
 }
 
 /** Requests of each format's clients, by the model's name and whether they ask for a stream. */
-const requests: Readonly<Record<Bill['format'], (model: string, stream: boolean) => { path: string; body: JsonObject }>> = {
+const requests: Readonly<
+  Record<Bill['format'], (model: string, stream: boolean) => { path: string; body: JsonObject }>
+> = {
   chat: (model, stream) => ({
     path: '/v1/chat/completions',
     body: { model, messages: [{ role: 'user', content: 'Hello' }], stream },
@@ -81,7 +83,11 @@ it('has at least 30 usages, of every format', () => {
 
 it('is unknown if a tier served the call that has no prices', async () => {
   const bill = bills.find(({ model }) => model === 'haiku') as Bill
-  const event = await call({ ...bill, usage: { input_tokens: 1, output_tokens: 1, service_tier: 'priority' } }, 'chat', false)
+  const event = await call(
+    { ...bill, usage: { input_tokens: 1, output_tokens: 1, service_tier: 'priority' } },
+    'chat',
+    false,
+  )
   expect(event).toMatchObject({ tier: 'priority', usage: { input: { total: 1 } } })
   expect(event.cost).toBeUndefined()
 })

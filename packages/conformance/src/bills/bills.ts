@@ -22,7 +22,10 @@ export const prices = {
     cacheWrite1h: 6,
     output: 15,
     search: 0.01,
-    tiers: { batch: { input: 1.5, cachedInput: 0.15, cacheWrite: 1.875, output: 7.5 }, priority: { input: 4, output: 20 } },
+    tiers: {
+      batch: { input: 1.5, cachedInput: 0.15, cacheWrite: 1.875, output: 7.5 },
+      priority: { input: 4, output: 20 },
+    },
     longContext: { above: 200_000, input: 6, cachedInput: 0.6, cacheWrite: 7.5, output: 22.5 },
   },
   opus: { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25, tiers: { fast: { input: 30, output: 150 } } },
@@ -32,7 +35,10 @@ export const prices = {
     cachedInput: 0.125,
     output: 10,
     search: 0.025,
-    tiers: { priority: { input: 2.5, cachedInput: 0.25, output: 20 }, flex: { input: 0.625, cachedInput: 0.0625, output: 5 } },
+    tiers: {
+      priority: { input: 2.5, cachedInput: 0.25, output: 20 },
+      flex: { input: 0.625, cachedInput: 0.0625, output: 5 },
+    },
   },
   drawing: { input: 5, imageInput: 8, output: 1, imageOutput: 40 },
   voice: { input: 2.5, audioInput: 40, output: 10, audioOutput: 80 },
@@ -61,7 +67,12 @@ export const bills: readonly Bill[] = [
     title: 'cache reads and five-minute writes',
     format: 'messages',
     model: 'sonnet',
-    usage: { input_tokens: 21, output_tokens: 393, cache_read_input_tokens: 188_086, cache_creation_input_tokens: 1500 },
+    usage: {
+      input_tokens: 21,
+      output_tokens: 393,
+      cache_read_input_tokens: 188_086,
+      cache_creation_input_tokens: 1500,
+    },
     cost: (21 * 3 + 188_086 * 0.3 + 1500 * 3.75 + 393 * 15) / million,
   },
   {
@@ -120,7 +131,13 @@ export const bills: readonly Bill[] = [
       output_tokens: 5,
       ...noCache,
       iterations: [
-        { type: 'compaction', input_tokens: 1, output_tokens: 701, cache_read_input_tokens: 7000, cache_creation_input_tokens: 0 },
+        {
+          type: 'compaction',
+          input_tokens: 1,
+          output_tokens: 701,
+          cache_read_input_tokens: 7000,
+          cache_creation_input_tokens: 0,
+        },
         { type: 'message', input_tokens: 10, output_tokens: 5, ...noCache },
       ],
     },

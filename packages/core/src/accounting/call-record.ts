@@ -211,10 +211,7 @@ interface FinalUsage {
 }
 
 /** Returns the usage of a call and its source. Returns undefined if no model has run, or the operation has no tokens. */
-function finalUsage(
-  record: CallRecord,
-  outcome: FinishEvent['outcome'],
-): FinalUsage | undefined {
+function finalUsage(record: CallRecord, outcome: FinishEvent['outcome']): FinalUsage | undefined {
   const { usage, tokenCounting: counted, firstEventAt, finish } = record
   if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
     return usage.billed?.runs === undefined ? { usage, basis: 'reported' } : withAllRuns(usage, usage.billed.runs)

@@ -99,7 +99,8 @@ export interface PricedRun extends PricedUse {
 export function totalCost(runs: readonly PricedRun[]): bigint | undefined {
   let total = 0n
   for (const { rates, usage, units } of runs) {
-    if (rates === undefined || !areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units)) return undefined
+    if (rates === undefined || !areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units))
+      return undefined
     const { sum, isComplete } = sumCosts(rates, { usage, units })
     if (!isComplete) return undefined
     total += sum

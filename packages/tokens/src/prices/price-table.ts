@@ -138,13 +138,16 @@ function checkModel(price: unknown, model: string, where: string): void {
     checkPrice(price, place, ['longContext', 'tiers'])
     return
   }
-  if (price.length === 0) throw new TypeError(`${place} is an empty list: write at least one price, or leave the model out`)
+  if (price.length === 0)
+    throw new TypeError(`${place} is an empty list: write at least one price, or leave the model out`)
   const days = new Set<unknown>()
   for (const [index, dated] of price.entries()) {
     checkPrice(dated, `${place}[${index}]`, ['longContext', 'tiers', 'from'])
     const { from } = dated as DatedPrice
     if (days.has(from))
-      throw new TypeError(`${place}[${index}].from is ${describe(from)}, as in another price: give each price its own first day`)
+      throw new TypeError(
+        `${place}[${index}].from is ${describe(from)}, as in another price: give each price its own first day`,
+      )
     days.add(from)
   }
 }
@@ -175,7 +178,9 @@ const checkGroup: { readonly [G in Group]: (value: unknown, place: string) => vo
   longContext: (value, place) => checkPrice(value, place, ['above']),
   tiers(value, place) {
     if (!isObject(value) || Object.keys(value).length === 0)
-      throw new TypeError(`${place} is ${describe(value)}: write an object such as { "priority": { "input": 2.5, "output": 20 } }`)
+      throw new TypeError(
+        `${place} is ${describe(value)}: write an object such as { "priority": { "input": 2.5, "output": 20 } }`,
+      )
     for (const [tier, price] of Object.entries(value)) checkPrice(price, `${place}[${describe(tier)}]`, ['longContext'])
   },
   from(value, place) {
@@ -190,9 +195,7 @@ const checkGroup: { readonly [G in Group]: (value: unknown, place: string) => vo
 
 /** Returns whether a text is a day that exists: `Date` accepts the 31st of a short month, and shows another day. */
 const isDay = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) &&
-  !Number.isNaN(Date.parse(text)) &&
-  new Date(text).toISOString().startsWith(text)
+  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 
 function checkAmount(value: unknown, place: string): void {
   if (typeof value !== 'number' || !Number.isFinite(value))

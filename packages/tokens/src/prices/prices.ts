@@ -105,7 +105,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 function pricesOf(table: unknown, where: string): Prices {
   checkTable(table, where)
   const { currency = 'USD', models } = table
-  const cards = createFinder(Object.fromEntries(Object.entries(models).map(([name, price]) => [name, rateCardsOf(price)])))
+  const cards = createFinder(
+    Object.fromEntries(Object.entries(models).map(([name, price]) => [name, rateCardsOf(price)])),
+  )
   const find = (upstream: string, model: string, at: number = Date.now()): RateCard | undefined =>
     cards(upstream, model)?.(at)
   const runsOf = (call: PricedCall): readonly PricedRun[] => pricedRuns(call, find)
@@ -227,7 +229,9 @@ export function pricedCallOf(event: FinishEvent): PricedCall | undefined {
   const last = attempts.at(-1)
   const upstream = event.upstream ?? last?.upstream
   const model = event.upstreamModel ?? last?.model
-  return upstream === undefined || model === undefined ? undefined : { upstream, model, usage, units, operation, runs, tier, at }
+  return upstream === undefined || model === undefined
+    ? undefined
+    : { upstream, model, usage, units, operation, runs, tier, at }
 }
 
 /** Creates a plugin that sets `cost` of `onFinish`, for gateways with prices but without tokens. */

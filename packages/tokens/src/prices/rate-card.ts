@@ -22,7 +22,10 @@ export function rateCardsOf(price: Price | readonly DatedPrice[]): (at: number) 
   }
   // The newest first.
   const dated = price
-    .map(({ from, ...rest }) => ({ from: from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from), price: rest }))
+    .map(({ from, ...rest }) => ({
+      from: from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from),
+      price: rest,
+    }))
     .sort((one, other) => other.from - one.from)
     .map(({ from, price: valid }) => ({ from, card: rateCardOf(valid) }))
   return (at) => dated.find(({ from }) => from <= at)?.card

@@ -83,7 +83,7 @@ describe('responses', () => {
       input: { total: 3195, cacheRead: 2752, cacheWrite: 10, cacheWrite1h: 4 },
       output: { total: 16 },
       raw: { format: 'converse', value: wholeAnswer.usage },
-      billed: { tier: wholeAnswer.serviceTier.type },
+      billed: { tier: 'flex' },
     })
   })
 
