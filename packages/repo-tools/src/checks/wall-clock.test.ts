@@ -38,6 +38,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/upstreams/access-token.ts': [2, 'tokens expire at a time of day; kept by both clocks'],
   'packages/otel/src/spans.ts': [1, 'the timestamp of a trace; what follows is measured'],
   'packages/tokens/src/limits/admission.ts': [1, 'what is left until a budget resets, which is a date'],
+  'packages/tokens/src/prices/prices.ts': [1, 'prices that are valid from a day on'],
   'packages/tokens/src/create-tokens.ts': [1, 'dates of expiry, and budgets by the calendar'],
   'packages/tokens/src/storage/memory/meters.ts': [1, 'budgets by the calendar'],
   'packages/tokens/src/storage/redis/fallback-meters.ts': [1, 'the timestamp of a reservation without limits'],
