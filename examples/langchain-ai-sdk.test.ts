@@ -31,4 +31,28 @@ describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed with
     )
     expect(code).toBe(0)
   })
+
+  it('ai-sdk-in-process.js: text, stream, tools, structured output, embedding and an error without a server', async () => {
+    const example = startProgram(process.execPath, [join(folder ?? '', 'ai-sdk-in-process.js')], {}, folder)
+    const code = await example.ended
+    const hello = 'You said: “Say hello in one sentence.”'
+    const names = [
+      'openai provider, claude-opus-5',
+      'openai provider, gemini-3-flash',
+      'anthropic provider, gpt-5',
+      'anthropic provider, claude-opus-5',
+    ]
+    const lines = example.output().trimEnd().split('\n')
+    expect(lines).toEqual([
+      ...names.flatMap((name) => [
+        expect.stringContaining(`${name}, text: ${hello}`),
+        expect.stringContaining(`${name}, stream: ${hello}`),
+        expect.stringMatching(new RegExp(`^${name}, tools: .*It is sunny in \\w+`)),
+        `${name}, object: string`,
+      ]),
+      'embedding: true',
+      'unknown key: 401',
+    ])
+    expect(code).toBe(0)
+  })
 })
