@@ -96,7 +96,10 @@ export interface Client {
 
 export async function startRealtime(
   start: (gateway: Gateway) => Promise<Server> = realtimeServers[0]?.start ?? (() => Promise.reject()),
-  options: { readonly config?: Partial<GatewayConfig>; readonly fake?: FakeRealtimeOptions } = {},
+  options: {
+    readonly config?: Partial<GatewayConfig> | ((fake: ListeningRealtime) => Partial<GatewayConfig>)
+    readonly fake?: FakeRealtimeOptions
+  } = {},
 ): Promise<RealtimeFixture> {
   const fake = await listenRealtime({ apiKey: upstreamKey, ...options.fake })
   const finished: FinishEvent[] = []
@@ -118,7 +121,7 @@ export async function startRealtime(
     },
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
-    ...options.config,
+    ...(typeof options.config === 'function' ? options.config(fake) : options.config),
   })
   const server = await start(gateway)
   const { port } = server.address() as AddressInfo

@@ -46,11 +46,13 @@ const versions = ['/v1/v1/', '/v1/v1beta/', '/v1/v2/']
 
 /**
  * Returns the path as the table spells it. A doubled version prefix is the most common mistake with a base URL, so
- * `/v1/v1/…`, `/v1/v1beta/…` and `/v1/v2/…` are collapsed, and a trailing slash is dropped.
+ * `/v1/v1/…`, `/v1/v1beta/…` and `/v1/v2/…` are collapsed, and a trailing slash is dropped. Google's SDK appends the paths of WebSockets to
+ * a base URL that ends with a slash.
  */
 function normalizePath(path: string): string {
   let clean = path
   for (const doubled of versions) if (clean.startsWith(doubled)) clean = clean.slice(3)
+  if (clean.startsWith('//ws/')) clean = clean.slice(1)
   return clean.length > 1 && clean.endsWith('/') ? clean.slice(0, -1) : clean
 }
 

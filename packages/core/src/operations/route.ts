@@ -138,6 +138,8 @@ export interface Route {
   readonly response?: JsonObject
   /** The message of the error for every request, for endpoints that clients know and the gateway does not offer. */
   readonly refusal?: string
+  /** Realtime: the kind of all sessions of this path. Default: the query states it. */
+  readonly sessionKind?: 'live'
   /** Realtime: the query parameter that names the model if the path does not (default: `model`), and those that are ignored. */
   readonly sessionQuery?: { readonly model?: string; readonly ignored: readonly string[] }
   /** The kind of stored objects, for operations on them. */

@@ -13,6 +13,7 @@ export function gemini(options: UpstreamOptions = {}): Upstream {
     baseURL: cleanBaseURL(baseURL, '/v1beta'),
     formats: { gemini: '/v1beta/models' },
     countTokens: { gemini: '/v1beta/models' },
+    live: '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent',
     operations: {
       embeddings: { 'gemini-batch': models, gemini: models },
       images: { imagen: models, gemini: models },

@@ -29,6 +29,8 @@ export interface Upstream {
   readonly countTokens?: { readonly [F in SharedFormat]?: string }
   /** Path of the WebSocket for realtime sessions, below `baseURL`. Default: the provider has none. */
   readonly realtime?: string
+  /** Path of the WebSocket for sessions of Gemini's Live API, below `baseURL`. Default: the provider has none. */
+  readonly live?: string
   /**
    * Objects that the provider stores for its clients, by kind. Each lists the formats of clients whose API for them the provider has,
    * with its path below `baseURL`. Default: none.

@@ -190,3 +190,55 @@ describe('fake transcription session', () => {
     expect(await eventOf('session.created')).toMatchObject({ session: { type: 'realtime', model: 'demo-realtime' } })
   })
 })
+
+describe("fake session of Gemini's Live API", () => {
+  const path = '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent'
+
+  async function open(...messages: readonly (JsonObject | string)[]) {
+    const fake = await listenRealtime({ apiKey: 'key', models: ['live'] })
+    onTestFinished(() => fake.close())
+    const socket = new WebSocket(`${fake.url.replace('http', 'ws').replace(/\/v1$/, '')}${path}?key=key`)
+    const received: JsonObject[] = []
+    socket.on('message', (data, isBinary) => {
+      if (!isBinary) throw new Error('Google sends binary messages')
+      received.push(JSON.parse(String(data)))
+    })
+    const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+      socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
+    )
+    await new Promise((resolve) => socket.once('open', resolve))
+    for (const message of messages) socket.send(typeof message === 'string' ? message : JSON.stringify(message))
+    return { received, closed }
+  }
+  const setup = { setup: { model: 'models/live', generationConfig: { responseModalities: ['TEXT'] } } }
+
+  it('responds to a turn, with its usage at the end', async () => {
+    const turns = [{ role: 'user', parts: [{ text: 'hi' }] }]
+    const { received } = await open(setup, { clientContent: { turns, turnComplete: true } })
+    await until(() => received.some(({ usageMetadata }) => usageMetadata !== undefined), 'the end of the turn')
+    expect(received[0]).toEqual({ setupComplete: {} })
+    expect(received.at(-1)).toMatchObject({
+      serverContent: { turnComplete: true },
+      usageMetadata: { promptTokenCount: 1 },
+    })
+  })
+
+  it.each<[string, readonly (JsonObject | string)[], number, string]>([
+    ['no JSON', ['x'], 1007, 'invalid argument'],
+    ['a message before the setup', [{ clientContent: {} }], 1007, 'setup must be the first message'],
+    ['a second setup', [setup, setup], 1007, 'setup must be the first message and only the first'],
+    ['an unknown message', [{ other: {} }], 1007, 'Unknown name "other"'],
+    ['an unknown member', [{ setup: { model: 'models/live', x: 1 } }], 1007, 'Unknown name "x"'],
+    ['a name without a collection', [{ setup: { model: 'live' } }], 1007, 'model name format'],
+    ['an unknown model', [{ setup: { model: 'models/x' } }], 1008, 'models/x is not found'],
+    [
+      'an unexpected function response',
+      [setup, { toolResponse: { functionResponses: [{ id: 'x' }] } }],
+      1007,
+      'function',
+    ],
+  ])('closes for %s', async (_name, messages, code, reason) => {
+    const { closed } = await open(...messages)
+    expect(await closed).toEqual({ code, reason: expect.stringContaining(reason) })
+  })
+})

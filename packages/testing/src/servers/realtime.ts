@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { JsonObject } from '../base/json.ts'
+import { createLiveSession } from './live-session.ts'
 import { createRealtimeSession } from './realtime-session.ts'
 import { createTranscriptionSession } from './transcription-session.ts'
 
 /** Options of `createFakeRealtime`. */
 export interface FakeRealtimeOptions {
-  /** Accepted key in `Authorization`. Default: any key that is not empty. */
+  /** Accepted key in `Authorization`, or in `x-goog-api-key` or `?key=` for the Live API. Default: any key that is not empty. */
   apiKey?: string
   /** Existing model names; others return 404. Default: every name exists. */
   models?: readonly string[]
@@ -20,7 +21,7 @@ export interface FakeRealtimeOptions {
 
 /** A session on the fake's side, with a test's controls. */
 export interface FakeRealtimeSession {
-  /** Empty for transcription sessions: their events name the model. */
+  /** Empty for transcription sessions, and before the setup of the Live API: their messages name the model. */
   readonly model: string
   /** The raw query without `?`. */
   readonly query: string
@@ -50,9 +51,11 @@ export interface RealtimeRefusal {
   readonly body?: string
 }
 
-/** Realtime sessions as OpenAI serves them, on a server's `upgrade` event. */
+/** Realtime sessions as OpenAI serves them, and of Gemini's Live API, on a server's `upgrade` event. */
 export interface FakeRealtime {
-  /** Handler for `server.on('upgrade', …)`. Accepts `/realtime` and `/v1/realtime`; other paths return 404. */
+  /**
+   * Handler for `server.on('upgrade', …)`. Accepts `/realtime`, `/v1/realtime` and the path of Gemini's Live API; other paths return 404.
+   */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Uint8Array) => void
   /** All sessions since the start, the oldest first. */
   readonly sessions: readonly FakeRealtimeSession[]
@@ -94,6 +97,10 @@ const wrongModel = JSON.stringify({
 const isTranscription = ({ searchParams }: URL): boolean =>
   searchParams.get('intent') === 'transcription' && !searchParams.has('model')
 
+const livePath = '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent'
+
+const isLive = ({ pathname }: URL): boolean => pathname === livePath
+
 /** Creates realtime sessions without a server: they respond to text events and echo binary messages. Node only. */
 export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Promise<FakeRealtime> {
   // Imported here, so that the rest of this package loads without Node.
@@ -104,9 +111,11 @@ export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Pro
   const refusals: RealtimeRefusal[] = []
 
   const refusalFor = (request: IncomingMessage, url: URL): RealtimeRefusal | undefined => {
-    if (url.pathname !== '/v1/realtime' && url.pathname !== '/realtime') return { status: 404 }
+    if (url.pathname !== '/v1/realtime' && url.pathname !== '/realtime' && !isLive(url)) return { status: 404 }
     const standing = refusals.shift()
     if (standing !== undefined) return standing
+    // Google checks the key after the setup.
+    if (isLive(url)) return undefined
     const authorization = request.headers.authorization ?? ''
     const key = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
     if (key === '' || (apiKey !== undefined && key !== apiKey)) return { status: 401, body: wrongKey }
@@ -167,22 +176,47 @@ export async function listenRealtime(
   }
 }
 
-function open(
-  socket: WebSocket,
-  url: URL,
-  request: IncomingMessage,
-  { paceMs = 0, mute = false, models }: FakeRealtimeOptions,
-) {
+/** The provider's side of a session. */
+interface Machine {
+  readonly model: string
+  opening(): readonly JsonObject[]
+  /** Returns messages for the client, or how to close its socket. */
+  receive(text: string): readonly JsonObject[] | { readonly code: number; readonly reason: string }
+  /** Messages are JSON in binary frames, as Google sends them. */
+  readonly isBinary: boolean
+}
+
+function machineOf(url: URL, request: IncomingMessage, { apiKey, models }: FakeRealtimeOptions): Machine {
+  if (isLive(url)) {
+    const header = request.headers['x-goog-api-key'] ?? url.searchParams.get('key') ?? ''
+    const wrongKey = header === '' || (apiKey !== undefined && header !== apiKey)
+    const session = createLiveSession({ models, wrongKey })
+    return {
+      get model() {
+        return session.model
+      },
+      opening: () => [],
+      receive: (text) => session.receive(text),
+      isBinary: true,
+    }
+  }
   const model = url.searchParams.get('model') ?? ''
-  const machine = isTranscription(url) ? createTranscriptionSession(models) : createRealtimeSession(model)
+  const session = isTranscription(url) ? createTranscriptionSession(models) : createRealtimeSession(model)
+  return { model, opening: () => session.openingEvents(), receive: (text) => session.receive(text), isBinary: false }
+}
+
+function open(socket: WebSocket, url: URL, request: IncomingMessage, options: FakeRealtimeOptions) {
+  const { paceMs = 0, mute = false } = options
+  const machine = machineOf(url, request, options)
   const received: string[] = []
   let closed: FakeRealtimeSession['closed']
   let last: Promise<unknown> = Promise.resolve()
 
   const write = (message: JsonObject | string | Uint8Array): Promise<void> =>
     new Promise((resolve, reject) => {
-      const plainText = typeof message === 'string' || message instanceof Uint8Array
-      socket.send(plainText ? message : JSON.stringify(message), (error) =>
+      const isPlain = typeof message === 'string' || message instanceof Uint8Array
+      const binary = message instanceof Uint8Array || machine.isBinary
+      socket.send(isPlain ? message : JSON.stringify(message), { binary }, (error) =>
         error === undefined || error === null ? resolve() : reject(error),
       )
     })
@@ -199,20 +233,23 @@ function open(
   }
 
   socket.on('message', (data: Uint8Array, isBinary) => {
-    if (isBinary) {
+    if (isBinary && !machine.isBinary) {
       write(data).catch(() => {})
       return
     }
     const text = new TextDecoder().decode(data)
     received.push(text)
     if (received.length > 1000) received.shift()
-    say(machine.receive(text))
+    if (mute) return
+    const answered = machine.receive(text)
+    if ('code' in answered) last = last.then(() => socket.close(answered.code, answered.reason.slice(0, 120)))
+    else say(answered)
   })
   socket.on('error', () => {})
   socket.on('close', (code, reason) => {
     closed = { code, reason: new TextDecoder().decode(reason) }
   })
-  say(machine.openingEvents())
+  say(machine.opening())
 
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [
@@ -221,7 +258,9 @@ function open(
     ]),
   )
   const session: FakeRealtimeSession = {
-    model,
+    get model() {
+      return machine.model
+    },
     query: url.search.slice(1),
     headers,
     received,

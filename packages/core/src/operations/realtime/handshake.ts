@@ -4,8 +4,6 @@ import { offeredProtocols, tokenProtocolPrefix } from '../../http/inbound.ts'
 import type { Handler, Route, RoutedCall } from '../route.ts'
 import type { SessionKindName } from './session-kinds.ts'
 
-const betaPrefix = 'openai-beta.'
-
 /**
  * Chooses the subprotocol of the response: `realtime`, or the first offered one that is not a token. A client that offers subprotocols
  * closes a connection without one, so an offer of only a token is rejected with a 400 that names the missing protocol.
@@ -22,16 +20,6 @@ export function chooseProtocol(inbound: Inbound): string | undefined {
       { param: 'sec-websocket-protocol' },
     )
   return chosen
-}
-
-/** Returns the header `OpenAI-Beta`. Browsers send it as a subprotocol: `openai-beta.realtime-v1`. */
-export function betaHeader(inbound: Inbound): string | undefined {
-  const header = inbound.header('openai-beta')
-  if (header !== undefined) return header
-  return offeredProtocols(inbound)
-    .find((name) => name.startsWith(betaPrefix))
-    ?.slice(betaPrefix.length)
-    .replace('-', '=')
 }
 
 /** Checks the handshake of a client (RFC 6455, 4.2.1), before any upstream is called. */
@@ -89,12 +77,14 @@ export interface SessionQuery {
 
 /** Reads the kind of session and its model, from the path if that names it, and the query. */
 export function readQuery({ inbound, route, params }: Pick<RoutedCall, 'inbound' | 'route' | 'params'>): SessionQuery {
+  const { sessionKind } = route
   const { model: modelName = 'model', ignored = [] } = route.sessionQuery ?? {}
+  const read = sessionKind !== undefined ? [] : params.model === undefined ? [modelName, 'intent'] : ['intent']
   const parameters = new URLSearchParams(inbound.query)
-  for (const name of parameters.keys()) {
-    if (ignored.includes(name) || name === 'intent' || (name === modelName && params.model === undefined)) continue
-    if (!credentialParameters.has(name.toLowerCase())) throw unknownParameter(name.slice(0, 100), modelName)
-  }
+  for (const name of parameters.keys())
+    if (!read.includes(name) && !ignored.includes(name) && !credentialParameters.has(name.toLowerCase()))
+      throw unknownParameter(name.slice(0, 100), read)
+  if (sessionKind !== undefined) return { kind: sessionKind, model: undefined }
   const intent = single(parameters, 'intent')
   if (intent !== undefined && intent !== 'transcription')
     throw new GatewayError(
@@ -123,9 +113,9 @@ function single(parameters: URLSearchParams, name: string): string | undefined {
   return value
 }
 
-const unknownParameter = (name: string, modelName: string): GatewayError =>
+const unknownParameter = (name: string, read: readonly string[]): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `Unknown query parameter '${name}': realtime sessions accept only '${modelName}' and 'intent'. Set options of an upstream, such as its API version, in the gateway's configuration.`,
+    `Unknown query parameter '${name}': this path accepts ${read.length === 0 ? 'none' : `only ${read.map((one) => `'${one}'`).join(' and ')}`}. Set options of an upstream, such as its API version, in the gateway's configuration.`,
     { param: name },
   )

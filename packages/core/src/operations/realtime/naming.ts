@@ -14,7 +14,7 @@ export interface ModelNaming {
   /** Beginning of names in messages, which the gateway's names lack. */
   readonly prefix: string
   /** Rejects further messages. Throws GatewayError. Default: accepts all. */
-  check?(event: Json): void
+  check?(event: Json, text: string): void
   /**
    * Returns a later message for the upstream. It may name the session's model only.
    *
@@ -34,7 +34,7 @@ interface OwnNames {
 function ownNames(text: string, { places, own, member, prefix, check }: ModelNaming): OwnNames {
   const event = parse(text)
   if (event === undefined) throw notJson()
-  check?.(event)
+  check?.(event, text)
   let found: string | undefined
   const spans: PlaceSpan[] = []
   visitValue(text, places.root, {

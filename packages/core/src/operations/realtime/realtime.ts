@@ -23,7 +23,7 @@ import { mayHaveErrorMember, redactorOf } from '../../upstreams/redaction/redact
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { unsupportedOperation } from '../operation.ts'
 import type { RoutedCall } from '../route.ts'
-import { betaHeader, checkHandshake, chooseProtocol, modelRequired, readQuery } from './handshake.ts'
+import { checkHandshake, chooseProtocol, modelRequired, readQuery } from './handshake.ts'
 import { closeReason, modelListCheck, parse } from './messages.ts'
 import { readFirstMessage } from './naming.ts'
 import { goingAway, type SessionKind, sessionKinds } from './session-kinds.ts'
@@ -171,7 +171,7 @@ function upgradeRequest(
     url: query === '' ? base : `${base}${base.includes('?') ? '&' : '?'}${query}`,
     codec: wireCodecs[kind.errors],
     ignoresOverrides: true,
-    upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
+    upgrade: { headers: (key) => headersOf(kind, upstream, key, inbound) },
   }
 }
 
@@ -185,15 +185,18 @@ const speech: TokenCounting = { output: { fields: [] } }
 /** The URL alone asks for a session. */
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
 
-function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound): Record<string, string> {
+function headersOf(
+  kind: SessionKind,
+  upstream: Upstream,
+  key: number | undefined,
+  inbound: Inbound,
+): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of upstream.passHeaders) {
     const value = inbound.header(name)
     if (value !== undefined) headers[name] = value
   }
-  const beta = betaHeader(inbound)
-  if (beta !== undefined) headers['openai-beta'] = beta
-  return { ...headers, ...configuredKeyHeaders(upstream, key) }
+  return { ...headers, ...kind.headers(inbound), ...configuredKeyHeaders(upstream, key) }
 }
 
 const sessionLimits = ({ limits }: GatewayContext) => ({
@@ -220,7 +223,7 @@ function sessionOf<Socket>(
     headers: callHeaders(record),
     ...sessionLimits(shared),
     readsBinary,
-    passesUnread: (message) => message.length >= longDelta && isDelta(message),
+    passesUnread: kind.isContent,
     readUpstream(text) {
       const suspected = mayHaveErrorMember(text) || redactor.hasCredential(text)
       if (!suspected && text.startsWith('{') && !text.includes(usage.sign)) return text
@@ -263,14 +266,6 @@ function clientReader(
     }
   }
 }
-
-/** Deltas of at least this length, in bytes, are audio: decoding them would cost more than passing them on. */
-const longDelta = 2048
-const decoder = new TextDecoder()
-
-/** Returns whether a message is a delta, by its type, which is at its beginning. */
-const isDelta = (message: Uint8Array): boolean =>
-  /"type"\s*:\s*"[\w.]+\.delta"/.test(decoder.decode(message.subarray(0, 256)))
 
 /** Returns whether an event is `error`, or reports the failure of a response, a transcription or a list of tools. */
 const isFailure = ({ type }: JsonObject): boolean => typeof type === 'string' && /^error$|\.failed$/.test(type)

@@ -22,7 +22,7 @@ const listed = (words: readonly string[]): string => words.join(', ') || '–'
 
 export function catalogTable(): string {
   const rows = Object.entries(providerCatalog).map(([name, entry]) => {
-    const { baseURL, formats, operations = {}, countTokens = {}, realtime } = createExample(entry)
+    const { baseURL, formats, operations = {}, countTokens = {}, realtime, live } = createExample(entry)
     const extras = [
       ...Object.entries(operations).map(([operation, dialects]) => {
         const [dialect] = Object.keys(dialects)
@@ -30,6 +30,7 @@ export function catalogTable(): string {
       }),
       ...Object.keys(countTokens).map((format) => `token counts (${format})`),
       ...(realtime === undefined ? [] : ['realtime']),
+      ...(live === undefined ? [] : ['Live API']),
     ]
     return [
       `[${entry.title}](${entry.documentation})`,
