@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GoogleGenAI, type LiveServerMessage, Modality, type Session } from '@google/genai'
 import { createGateway, type FinishEvent, type GatewayConfig, gemini, type Identity } from '@modelgate/core'
-import { nodeListener, nodeUpgrade } from '@modelgate/node'
+import { nodeUpgrade } from '@modelgate/node'
 import { listenRealtime } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -31,7 +31,7 @@ async function start(config: Partial<GatewayConfig> = {}, basePath = '') {
     logger: false,
     ...config,
   })
-  const server = createServer(nodeListener(gateway, { basePath })).on('upgrade', nodeUpgrade(gateway, { basePath }))
+  const server = createServer().on('upgrade', nodeUpgrade(gateway, { basePath }))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   onTestFinished(async () => {

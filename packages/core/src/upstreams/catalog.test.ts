@@ -93,13 +93,14 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
   })
 
   test.each(['', '/'].flatMap((end) => addresses.map((url) => url + end)))('accepts the base URL %s', (url) => {
-    const { baseURL, formats, operations, countTokens, realtime } = create()
+    const { baseURL, formats, operations, countTokens, realtime, live } = create()
     expect(create({ baseURL: url })).toMatchObject({
       baseURL,
       formats,
       ...(operations === undefined ? {} : { operations }),
       ...(countTokens === undefined ? {} : { countTokens }),
       ...(realtime === undefined ? {} : { realtime }),
+      ...(live === undefined ? {} : { live }),
     })
   })
 

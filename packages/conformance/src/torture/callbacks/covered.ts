@@ -170,6 +170,7 @@ export const covered = {
     operations: data,
     countTokens: data,
     realtime: data,
+    live: data,
     objects: data,
     query: data,
     hosting: { not: 'part of a provider, pure and synchronous' },

@@ -138,7 +138,7 @@ export const operationAnswers: readonly OperationAnswer[] = [
     },
   },
   {
-    path: /\/realtime\/(client_secrets|sessions)$/,
+    path: /\/realtime\/(translations\/client_secrets|client_secrets|sessions|transcription_sessions)$/,
     endpoints: /realtime/,
     body: {
       value: 'ek_1',
