@@ -49,6 +49,7 @@ export type Operation =
   | 'delete-response'
   | 'list-input-items'
   | 'cancel-response'
+  | 'compact'
   | ObjectOperation
   | 'realtime'
   /** An endpoint with the same response for every request. */

@@ -17,7 +17,7 @@ import type { CardSource } from '../routing/card-source.ts'
 import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 import type { Health } from '../routing/health/health.ts'
 import type { RoutingInput } from '../routing/request-traits.ts'
-import type { ModelNamingCall, ResolvedTarget, Router } from '../routing/router.ts'
+import type { ModelNamingCall, Plan, ResolvedTarget, Router } from '../routing/router.ts'
 import type { Pump } from './response-body.ts'
 
 /** Steps that an operation leaves out of the search for a response. */
@@ -36,6 +36,8 @@ export interface SearchOptions {
 export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingCall {
   /** The client's format, for chat generation. */
   readonly codec?: ClientWireCodec | undefined
+  /** Default: the plan of the call's model for its caller. */
+  readonly plan?: Plan | undefined
   readonly shared: Pick<GatewayContext, 'router' | 'logger' | 'cards'>
 }
 

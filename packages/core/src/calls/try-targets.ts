@@ -258,7 +258,7 @@ export function recordRequest({ record, request }: Pick<SelectingCall, 'record' 
 /** Returns the plan for the call's model. Throws a GatewayError if the caller may not use it, or another model that the request names. */
 export function planFor(call: SelectingCall): Plan {
   const { shared, record } = call
-  const plan = shared.router.plan(record.model, record.identity)
+  const plan = call.plan ?? shared.router.plan(record.model, record.identity)
   checkNamedModels(call, shared.router, record.identity)
   return plan
 }

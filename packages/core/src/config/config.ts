@@ -64,6 +64,11 @@ export interface GatewayConfig<U extends string = string, I extends Identity = I
   /** Files and conversations that clients create at upstreams. */
   objects?: ObjectsConfig<NoInfer<U>>
   /**
+   * Compaction of conversations (`compaction_trigger`, `POST /v1/responses/compact`) for upstreams that cannot compact them: a model
+   * writes a summary. `'refuse'`: such requests get a 400. Default: the requested model writes it, with the gateway's own prompt.
+   */
+  compaction?: CompactionConfig | 'refuse'
+  /**
    * Rules for references to stored objects (files, responses), by kind. `'own'`: objects that the gateway knows as the caller's.
    * `'pass'`: also unknown objects. A list: these ids for every caller, in addition to the caller's own. A response that the gateway knows
    * as another caller's is always rejected. Default of each kind: `'own'`.
@@ -175,6 +180,19 @@ export interface ObjectsConfig<U extends string = string> {
    * Milliseconds for which the gateway remembers the owner of an object. After that, its owner can no longer use it. Default: 30 days.
    */
   ttlMs?: number
+}
+
+/** How the gateway compacts conversations in place of upstreams that cannot. */
+export interface CompactionConfig {
+  /** Model that writes the summary, a name of `models`. Default: the requested model. */
+  model?: string
+  /** Instruction for the summary, sent as the last message of the conversation. Default: the gateway's own. */
+  prompt?: string
+  /**
+   * Encrypts summaries, which clients keep and send back, with a secret of at least 32 characters. Set the same one in all processes, and
+   * keep it: items of another secret are rejected. Default: summaries are encoded but not encrypted.
+   */
+  secret?: string
 }
 
 /** Route of a model: the name of an upstream (with the same model name there), a target, a list of targets tried in order, or a plan. */

@@ -61,6 +61,7 @@ export function createSnapshot(
       ttlMs,
       identity,
       config.objects?.ttlMs ?? defaultObjectTtlMs,
+      config.compaction === 'refuse' ? undefined : config.compaction?.secret,
     )
   const plugins = resolvePlugins(config)
   const references = resolveReferences(config.references)
@@ -113,7 +114,8 @@ export function createSnapshot(
       const store = await loadResponseStore()
       const { bodyBytes } = shared.limits
       const records = await recordsOf(identity)
-      return (await store.resolveReferences(storedScheme(route), request, records, references, bodyBytes)).request
+      const options = { policy: references, maxChars: bodyBytes }
+      return (await store.resolveReferences(storedScheme(route), request, records, options)).request
     },
   }
 }

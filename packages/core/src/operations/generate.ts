@@ -1,5 +1,6 @@
 import type { CallRecord } from '../accounting/call-record.ts'
 import type { JsonObject } from '../base/json/json.ts'
+import type { TargetCall } from '../calls/call.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
@@ -65,7 +66,7 @@ function generate(call: RoutedCall, request: RequestBody, state?: StoredParts): 
     : generateFramed(call, request, state, framing)
 }
 
-type StoredParts = Pick<Generation, 'kept' | 'stored'>
+type StoredParts = Pick<Generation, 'kept' | 'stored'> & Pick<TargetCall, 'plan'>
 
 function generateFramed(
   { shared, codec, inbound, record, transport, signal, end }: RoutedCall,
@@ -90,7 +91,8 @@ function generateFramed(
   })
   const { modelPlaces } = codec
   const writer = adapt === undefined ? own : adapt(own, request)
-  const call = { shared, inbound, codec, request, modelPlaces, writer, record, transport, signal, end, framing }
+  const plan = state?.plan
+  const call = { shared, inbound, codec, request, modelPlaces, plan, writer, record, transport, signal, end, framing }
   return tryTargets(call).then((response) => toReply(call, response))
 }
 

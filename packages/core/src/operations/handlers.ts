@@ -96,6 +96,7 @@ type OtherOperation = Exclude<Operation, OperationName>
 const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handler> } = {
   generate: () => handleGenerate,
   'count-tokens': lazy(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
+  compact: lazy(() => import('./responses/compaction/compact.ts').then((found) => found.handleCompact)),
   'list-models': lazy(() => import('./models.ts').then((found) => found.handleListModels)),
   'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
   'model-info': lazy(() => import('./models.ts').then((found) => found.handleModelInfo)),

@@ -142,6 +142,14 @@ const ownRoutes: readonly Route[] = [
     unversionedAlias: true,
     usesStoredResponses: true,
   },
+  {
+    method: 'POST',
+    path: '/v1/responses/compact',
+    operation: 'compact',
+    format: 'responses',
+    unversionedAlias: true,
+    usesStoredResponses: true,
+  },
   ...storedResponses,
   ...modelActions('/v1beta/models'),
   // Newer SDKs use /v1.

@@ -27,6 +27,11 @@ export interface Upstream {
    * gateway then estimates counts.
    */
   readonly countTokens?: { readonly [F in SharedFormat]?: string }
+  /**
+   * How the provider compacts conversations in the responses format. `path` of an endpoint that returns the compacted window, below
+   * `baseURL`; `trigger`: it accepts the item `compaction_trigger`. Default: neither; the gateway then lets a model write a summary.
+   */
+  readonly compaction?: { readonly path?: string; readonly trigger?: true }
   /** Path of the WebSocket for realtime sessions, below `baseURL`. Default: the provider has none. */
   readonly realtime?: string
   /** Path of the WebSocket for sessions of Gemini's Live API, below `baseURL`. Default: the provider has none. */

@@ -43,13 +43,16 @@ const signs = Object.fromEntries(
 
 const isScheme = (name: string): name is ReferenceScheme => Object.hasOwn(referencePlaces, name)
 
+/** Operations with the bodies of their route's format. */
+const usesFormat: ReadonlySet<string> = new Set(['generate', 'count-tokens', 'compact'])
+
 /** Returns the scheme of references in a route's bodies, or undefined if they cannot contain references. */
 export function referenceSchemeOf({
   operation,
   format,
   object,
 }: Pick<Route, 'operation' | 'format' | 'object'>): ReferenceScheme | undefined {
-  const scheme = object ?? (operation === 'generate' || operation === 'count-tokens' ? format : operation)
+  const scheme = object ?? (usesFormat.has(operation) ? format : operation)
   return isScheme(scheme) ? scheme : undefined
 }
 

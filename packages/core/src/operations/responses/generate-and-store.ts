@@ -2,6 +2,7 @@ import type { CallRecord } from '../../accounting/call-record.ts'
 import { newId } from '../../base/bytes.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
+import type { TargetCall } from '../../calls/call.ts'
 import type { Logger } from '../../config/config.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
@@ -10,6 +11,8 @@ import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import { storedScheme } from '../references/notice.ts'
 import type { RoutedCall } from '../route.ts'
+import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
+import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord } from './records.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
 import { withinStoreTimeout } from './store-timeout.ts'
@@ -23,21 +26,42 @@ export async function generateAndStore(
   call: RoutedCall,
   received: RequestBody,
   records: CallerRecords,
-  generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
+  generateResponse: GenerateResponse,
 ): Promise<Reply> {
-  const { shared, route, record } = call
+  const { snapshot, shared, route, record } = call
   const { router, limits, references, logger } = shared
   // Rejects models that the caller may not use before any access to the store.
   router.plan(record.model, record.identity)
-  const resolved = await resolveReferences(storedScheme(route), received, records, references, limits.bodyBytes)
+  const options = { policy: references, maxChars: limits.bodyBytes }
+  const resolved = await resolveReferences(storedScheme(route), received, records, options)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
   const stored = { onlyUpstream, unknown, notOwned }
   const isStored = request.value.store !== false && records.isEnabled
-  if (!isStored && records.connection === undefined) return generate(call, request, { stored })
+  if (asksForCompaction(request.value)) {
+    const compaction = planCompaction(call, resolved, 'trigger')
+    // The trigger belongs to this request only.
+    const conversation = { ...resolved, input: withoutTriggers(resolved.input) }
+    const storing = { records, resolved: conversation, record, logger, isStored, items: new Map() }
+    if (compaction.isNative) {
+      const { plan } = compaction
+      return storeReply(await generateResponse(call, request, { stored, plan }), storing)
+    }
+    const summary = await summarize(call, compaction, stored)
+    const reply = await compactedReply(summary, records, { previous, isStored })
+    const whole = await storeReply(reply, { ...storing, isOwn: true })
+    return record.stream ? streamedReply(call, whole) : whole
+  }
+  if (!isStored && records.connection === undefined) return generateResponse(call, request, { stored })
   const kept = isStored ? (previous === undefined ? {} : { previous }) : inConnection(received)
-  const reply = await generate(call, request, { stored, kept })
+  const reply = await generateResponse(call, request, { stored, kept })
   return storeReply(reply, { records, resolved, record, logger, isStored, items: new Map() })
 }
+
+/** How a request depends on stored responses, and the targets that may respond if not all of the model's. */
+export type GenerationState = Pick<Generation, 'kept' | 'stored'> & Pick<TargetCall, 'plan'>
+
+/** Generates the response to a request whose references are resolved. */
+export type GenerateResponse = (call: RoutedCall, request: RequestBody, state: GenerationState) => Promise<Reply>
 
 /** The response is not stored, but its connection keeps it. */
 function inConnection({ value }: RequestBody): NonNullable<Generation['kept']> {
@@ -53,6 +77,8 @@ interface StoringCall {
   readonly logger: Logger
   /** False: only the connection keeps the response. */
   readonly isStored: boolean
+  /** The gateway made the response from that of the upstream, which does not have it. Default: false. */
+  readonly isOwn?: boolean
   /** The finished items of a stream so far, by their position, if a connection keeps the response. */
   readonly items: Map<number, Json>
 }
@@ -173,7 +199,7 @@ async function storeResponse(response: JsonObject, storing: StoringCall): Promis
   const { records, resolved, record } = storing
   const { owner } = records
   const { input, previous, continued } = resolved
-  const isSame = record.upstreamFormat === record.format
+  const isSame = storing.isOwn !== true && record.upstreamFormat === record.format
   // A failed response cannot be continued.
   const isWhole = response.status === 'completed' || response.status === 'incomplete'
   // Not every server of this format stores responses. The upstream's own `store` is forwarded unchanged.

@@ -59,6 +59,8 @@ export interface ConnectionRecords {
  */
 export interface CallerRecords {
   readonly owner: string
+  /** The configured secret of sealed summaries. Default: a random one of this process. */
+  readonly sealSecret?: string | undefined
   /** True if responses are stored for this caller. */
   readonly isEnabled: boolean
   /** Present for a request on a WebSocket. */
@@ -98,6 +100,7 @@ export function createCallerRecords(
   ttlMs: number,
   identity: Identity | null,
   objectTtlMs: number,
+  sealSecret?: string,
 ): CallerRecords {
   const store = configuredStore ?? emptyStore
   const owner = identity?.id ?? ''
@@ -112,6 +115,7 @@ export function createCallerRecords(
   const objects = createObjectRecords({ store, read, own, owner, ttlMs: objectTtlMs })
   return {
     owner,
+    sealSecret,
     objects,
     isEnabled: configuredStore !== undefined,
     async response(id) {

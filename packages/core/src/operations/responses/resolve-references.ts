@@ -1,7 +1,6 @@
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { spliceJson } from '../../base/json/edit.ts'
-import { isObject, type Json, type JsonObject, scanJson, stringifyExact } from '../../base/json/json.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
 import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
@@ -9,7 +8,9 @@ import type { RequestBody } from '../../formats/request-body.ts'
 import { exactValue } from '../../lanes/translation.ts'
 import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
 import { mayReferToStoredObjects } from '../references/notice.ts'
+import { compactedWindow, openCompactions } from './compaction/conversation.ts'
 import { type CallerRecords, foreignRecord, itemId, outputItems } from './records.ts'
+import { rewriteRequest } from './rewrite-request.ts'
 
 /**
  * Checks all references of a request, except those to stored responses and their items.
@@ -26,25 +27,32 @@ export async function checkReferences(
   if (references.length > 0) await checkOwners(references, policy, records)
 }
 
+/** What resolving the references of a request depends on. */
+export interface ResolveOptions {
+  readonly policy: ReferencePolicy
+  /** Maximum size of everything that is inserted, as JSON. */
+  readonly maxChars: number
+}
+
 /**
- * Checks all references of a request to Responses, and replaces those to stored responses and items.
+ * Checks all references of a request to Responses, and replaces those to stored responses and items, and the gateway's own compaction
+ * items.
  *
- * @param maxChars maximum size of everything that is inserted, as JSON
- * @throws GatewayError as `checkReferences` and `resolveStoredResponses` do
+ * @throws GatewayError as `checkReferences`, `resolveStoredResponses` and `openCompactions` do
  */
 export async function resolveReferences(
   scheme: ReferenceScheme,
   request: RequestBody,
   records: CallerRecords,
-  policy: ReferencePolicy,
-  maxChars: number,
+  { policy, maxChars }: ResolveOptions,
 ): Promise<ResolvedRequest> {
   if (mayReferToStoredObjects(scheme, request)) await checkReferences(scheme, request, records, policy)
   checkTopLevel(
     scheme,
     request.members.map(({ key }) => key),
   )
-  return resolveStoredResponses(request, records, policy, maxChars)
+  const resolved = await resolveStoredResponses(request, records, policy, maxChars)
+  return { ...resolved, request: await openCompactions(resolved.request, records) }
 }
 
 /** A request whose references are replaced by what the gateway has stored. */
@@ -96,7 +104,7 @@ async function resolveStoredResponses(
   const id = value.previous_response_id
   const recent = typeof id === 'string' ? records.connection?.response(id) : undefined
   if (recent !== undefined) reserve(size, [...recent.items])
-  const items = recent === undefined ? [...input] : [...recent.items, ...input]
+  const items = recent === undefined ? [...input] : [...compactedWindow(recent.items), ...input]
   // What only the connection knows is part of the request from here on, and continues its base.
   const base = recent === undefined ? id : recent.base
   const found =
@@ -107,10 +115,10 @@ async function resolveStoredResponses(
     if (recent !== undefined) set.previous_response_id = base ?? null
     // An upstream that has the previous response has the items that this request refers to.
     const unchanged = !resolved || (recent === undefined && found?.onlyUpstream !== undefined)
-    return { ...found, request: unchanged ? request : rewritten(request, set), input: items, ...notOwned }
+    return { ...found, request: unchanged ? request : rewriteRequest(request, set), input: items, ...notOwned }
   }
   const before = await conversation(found.previous, records, size)
-  const expanded = rewritten(request, { input: [...before, ...items], previous_response_id: null })
+  const expanded = rewriteRequest(request, { input: [...compactedWindow(before), ...items], previous_response_id: null })
   return { request: expanded, input: items, previous: found.previous, ...notOwned }
 }
 
@@ -235,15 +243,3 @@ const notFound = (id: string): GatewayError =>
     'previous_response_id',
     `Previous response with id '${id.slice(0, 100)}' not found.`,
   )
-
-function rewritten({ text, members, value }: RequestBody, set: JsonObject): RequestBody {
-  const spliced = spliceJson(text, members, set)
-  const body = { ...value, ...set }
-  return {
-    bytes: new TextEncoder().encode(spliced),
-    text: spliced,
-    members: scanJson(spliced, Number.POSITIVE_INFINITY).members,
-    value: body,
-    fields: body,
-  }
-}
