@@ -16,6 +16,7 @@ export type {
   Authenticate,
   AuthRequest,
   BreakerConfig,
+  CompactionConfig,
   Feature,
   GatewayConfig,
   Logger,
@@ -125,7 +126,12 @@ export { jina } from './upstreams/jina.ts'
 export { llamaCpp, lmStudio, ollama, vllm } from './upstreams/local-servers.ts'
 export { mistral } from './upstreams/mistral.ts'
 export { type OpenAIOptions, openai } from './upstreams/openai.ts'
-export { type CompatibleOptions, type FormatOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
+export {
+  type CompactionWay,
+  type CompatibleOptions,
+  type FormatOptions,
+  openaiCompatible,
+} from './upstreams/openai-compatible.ts'
 export { openrouter } from './upstreams/openrouter.ts'
 export { perplexity } from './upstreams/perplexity.ts'
 export { together } from './upstreams/together.ts'

@@ -29,6 +29,7 @@ const fields = {
   plugins: 'any',
   limits: 'object',
   objects: 'object',
+  compaction: 'any',
   retry: 'any',
   breaker: 'any',
   health: 'code',

@@ -327,6 +327,27 @@ export const configSchema: Schema = {
       additionalProperties: false,
       properties: { upstreams: { type: 'array', items: { type: 'string' } }, ttlMs: ms },
     },
+    compaction: {
+      description:
+        "Compaction of conversations for upstreams that cannot compact them. refuse: such requests get a 400. An object: a model writes a summary. Default: the requested model, with the gateway's own prompt.",
+      anyOf: [
+        { const: 'refuse' },
+        {
+          type: 'object',
+          additionalProperties: false,
+          properties: {
+            model: { type: 'string', description: 'Model that writes the summary. Default: the requested model.' },
+            prompt: { type: 'string', minLength: 1, description: 'Instruction for the summary.' },
+            secret: {
+              type: 'string',
+              minLength: 32,
+              description:
+                'Encrypts summaries. Set the same one in all processes. Default: a random one of the process.',
+            },
+          },
+        },
+      ],
+    },
     references: {
       type: 'object',
       description:

@@ -100,6 +100,23 @@ describe('requests on one WebSocket', () => {
     expect(finished.map(({ outcome }) => outcome).sort()).toEqual(['aborted', 'finished', 'finished'])
   })
 
+  it('compact their conversation, and continue with the item or with the id of the response', async () => {
+    const { ws, fake, finished } = await startSockets()
+    const client = ws()
+    await client.opened
+    const said = { type: 'message', role: 'user', content: 'My word is nutmeg.' }
+    client.create({ input: [said, { type: 'compaction_trigger' }], store: false })
+    const response = (await client.ended(1))[0]?.response
+    expect(response?.output).toEqual([expect.objectContaining({ type: 'compaction' })])
+    client.create({ input: 'What is my word?', previous_response_id: response?.id, store: false })
+    client.create({ input: [...(response?.output ?? []), said], store: false })
+    expect((await client.ended(3)).map(({ type }) => type)).toEqual(Array(3).fill('response.completed'))
+    for (const { bodyText } of fake.requests.slice(1)) expect(bodyText).toMatch(/summary that replaces it/)
+    expect(JSON.stringify(fake.requests)).not.toContain('compaction_trigger')
+    await until(() => finished.length === 3, 'three settlements')
+    expect(finished.map(({ outcome }) => outcome)).toEqual(['finished', 'finished', 'finished'])
+  })
+
   it('may continue the latest response of another lane', async () => {
     const { ws, fake } = await startSockets()
     const client = ws()

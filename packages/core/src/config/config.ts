@@ -189,8 +189,8 @@ export interface CompactionConfig {
   /** Instruction for the summary, sent as the last message of the conversation. Default: the gateway's own. */
   prompt?: string
   /**
-   * Encrypts summaries, which clients keep and send back, with a secret of at least 32 characters. Set the same one in all processes, and
-   * keep it: items of another secret are rejected. Default: summaries are encoded but not encrypted.
+   * Encrypts summaries, which clients keep and send back: a text of at least 32 characters. Set the same one in all processes, and keep it:
+   * items of another secret are rejected. Default: a random one of this process, so that items are not readable after a restart.
    */
   secret?: string
 }

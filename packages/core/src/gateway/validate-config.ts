@@ -34,6 +34,7 @@ export function checkConfig(config: GatewayConfig): void {
     (report) => checkBreaker(config.breaker, report),
     (report) => checkPolicy(config.onLoss, 'onLoss', report),
     (report) => checkOptions(config, report),
+    (report) => checkCompaction(config, report),
     (report) => checkLimits(config.limits, report),
     () => {
       resolveReferences(config.references)
@@ -112,6 +113,28 @@ function checkOptions(config: GatewayConfig, report: ReportProblem): void {
     report(`objects.ttlMs is ${String(ttlMs)}: write a number greater than 0`)
   if (basePath !== undefined && !(basePath.startsWith('/') && !basePath.endsWith('/')))
     report(`basePath is '${basePath}': it must start with '/' and not end with one, as in '/ai'`)
+}
+
+/** Shorter secrets can be guessed. */
+const minSecretChars = 32
+
+function checkCompaction({ compaction, models }: GatewayConfig, report: ReportProblem): void {
+  if (compaction === undefined || compaction === 'refuse') return
+  if (!isObject(compaction as unknown)) {
+    report(`compaction is ${String(compaction)}: write { model, prompt, secret }, or 'refuse'`)
+    return
+  }
+  known(compaction, ['model', 'prompt', 'secret'], 'compaction', report)
+  const { model, prompt, secret } = compaction
+  if (model !== undefined && !(typeof model === 'string' && matchesModel(model, Object.keys(models ?? {}))))
+    report(
+      `compaction.model is '${String(model)}', which matches no model route: write a name of models, or leave it out`,
+    )
+  if (prompt !== undefined && !(typeof prompt === 'string' && prompt.trim() !== ''))
+    report('compaction.prompt is not a text: write an instruction for the summary, or leave it out')
+  // The value is a secret, so the message does not contain it.
+  if (secret !== undefined && !(typeof secret === 'string' && secret.length >= minSecretChars))
+    report(`compaction.secret must be a text of at least ${minSecretChars} characters: write a long random one`)
 }
 
 function checkLimits(limits: Limits = {}, report: ReportProblem): void {

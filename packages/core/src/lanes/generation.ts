@@ -88,7 +88,11 @@ export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarge
 export const translator = lazy(() => import('./generation-translation.ts').then(({ translate }) => translate))
 
 /** Throws a GatewayError for a target that must not get the request's references to stored state. `isOwn`: it speaks the client's format. */
-export function checkStoredState({ onlyUpstream, unknown, notOwned }: StoredState, target: ResolvedTarget, isOwn: boolean) {
+export function checkStoredState(
+  { onlyUpstream, unknown, notOwned }: StoredState,
+  target: ResolvedTarget,
+  isOwn: boolean,
+) {
   if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream)
     throw new GatewayError(
       'invalid_request',

@@ -169,7 +169,7 @@ export type AzureApi = 'v1' | 'deployments' | 'inference'
 /** Formats that models on Azure speak. */
 export type AzureFormat = 'chat' | 'responses' | 'messages'
 
-type Paths = Pick<Upstream, 'operations' | 'realtime'> & {
+type Paths = Pick<Upstream, 'operations' | 'realtime' | 'compaction'> & {
   readonly formats: { readonly [F in AzureFormat]?: string }
 }
 
@@ -201,6 +201,7 @@ const apis: { readonly [A in AzureApi]: Paths } = {
       'realtime-sessions': { 'client-secrets': `${v1}/realtime/client_secrets` },
     },
     realtime: `${v1}/realtime`,
+    compaction: { path: `${v1}/responses/compact` },
   },
   deployments: {
     // Responses name the deployment in the body in this API too.
@@ -233,7 +234,7 @@ function formatProblems(api: AzureApi, formats: readonly AzureFormat[]): string[
 function azurePaths(
   api: AzureApi,
   formats: readonly AzureFormat[],
-): Pick<Upstream, 'formats' | 'operations' | 'realtime' | 'countTokens'> {
+): Pick<Upstream, 'formats' | 'operations' | 'realtime' | 'countTokens' | 'compaction'> {
   const { formats: paths, ...rest } = apis[api]
   return {
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),

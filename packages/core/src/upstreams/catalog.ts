@@ -285,6 +285,7 @@ export const providerCatalog = defineCatalog({
         ],
       },
       realtime: 'flag',
+      compaction: { someOf: ['path', 'trigger'] },
     },
     example: { baseURL: 'https://the-server/v1' },
   },

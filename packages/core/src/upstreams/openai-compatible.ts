@@ -27,6 +27,11 @@ export interface CompatibleOptions extends UpstreamOptions {
    * share. Without `completions` the gateway translates text completions to chat. Default `['embeddings']`.
    */
   operations?: readonly Exclude<OperationName, 'realtime-sessions'>[]
+  /**
+   * Ways in which the server compacts conversations of the format responses: `/responses/compact` (`'path'`), and the item
+   * `compaction_trigger` (`'trigger'`). Default: none; the gateway then lets a model write a summary.
+   */
+  compaction?: readonly CompactionWay[]
   /** Enables realtime sessions: a WebSocket at `/realtime`. Default false. */
   realtime?: boolean
   /**
@@ -55,6 +60,26 @@ const operationPaths = {
   speech: { openai: '/audio/speech' },
 } as const satisfies { [O in Exclude<OperationName, 'realtime-sessions'>]: object }
 
+/** A way to compact conversations: the endpoint `/responses/compact`, or the item `compaction_trigger`. */
+export type CompactionWay = 'path' | 'trigger'
+
+const compactionFacts = { path: { path: '/responses/compact' }, trigger: { trigger: true } } as const
+
+/** Returns how an upstream compacts conversations. Only requests in the format responses can ask for it. */
+export const compactionBy = (
+  formats: readonly string[],
+  ways: readonly CompactionWay[],
+): Pick<Upstream, 'compaction'> =>
+  formats.includes('responses') && ways.length > 0
+    ? { compaction: Object.assign({}, ...ways.map((way) => compactionFacts[way])) }
+    : {}
+
+/** Returns the problems of the option `compaction`. */
+export const compactionProblems = (ways: readonly CompactionWay[] = []): string[] =>
+  ways
+    .filter((way) => compactionFacts[way] === undefined)
+    .map((way) => `compaction holds '${String(way)}': write 'path' or 'trigger'`)
+
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
 
 /**
@@ -69,6 +94,7 @@ export function openaiCompatible(options: CompatibleOptions): Upstream {
     ...formats
       .filter((format) => paths[format] === undefined)
       .map((format) => `formats holds '${String(format)}': write 'chat', 'messages' or 'responses'`),
+    ...compactionProblems(options.compaction),
     ...operations
       .filter((name) => operationPaths[name] === undefined)
       .map(
@@ -87,6 +113,7 @@ export function compatibleUpstream({
   formats = ['chat'],
   countTokens = [],
   operations = ['embeddings'],
+  compaction = [],
   realtime = false,
   quirks = {},
   modelRules,
@@ -97,6 +124,7 @@ export function compatibleUpstream({
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
     operations: Object.fromEntries(operations.map((name) => [name, operationPaths[name]])),
+    ...compactionBy(formats, compaction),
     ...(realtime ? { realtime: '/realtime' } : {}),
     ...apiKeyHeaders(apiKey, bearerHeader, {
       ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}),

@@ -1,3 +1,4 @@
+import { type CompactionWay, compactionBy, compactionProblems } from './openai-compatible.ts'
 import { openaiModels } from './openai-models.ts'
 import {
   apiKeyHeaders,
@@ -16,6 +17,11 @@ export interface OpenAIOptions extends UpstreamOptions {
    * `['chat', 'responses']`.
    */
   formats?: readonly ('chat' | 'responses')[]
+  /**
+   * Ways in which the server compacts conversations: `/responses/compact` (`'path'`), and the item `compaction_trigger` (`'trigger'`).
+   * Default: both at OpenAI's own address, none at another `baseURL`.
+   */
+  compaction?: readonly CompactionWay[]
 }
 
 const paths = { chat: '/chat/completions', responses: '/responses' } as const
@@ -27,10 +33,13 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     baseURL = 'https://api.openai.com/v1',
     headers = {},
     formats = ['chat', 'responses'],
+    // Other servers with OpenAI's formats, reached through `baseURL`, may not compact.
+    compaction = options.baseURL === undefined ? ['path', 'trigger'] : [],
     modelRules,
   } = options
   const problems = [
     ...commonProblems(options, { apiKey: 'OPENAI_API_KEY' }),
+    ...compactionProblems(options.compaction),
     ...formats
       .filter((format) => paths[format] === undefined)
       .map((format) => `formats holds '${String(format)}': write 'chat' or 'responses'`),
@@ -59,6 +68,7 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     },
     // Other servers with OpenAI's chat format, reached through `baseURL`, have no such endpoint.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
+    ...compactionBy(formats, compaction),
     ...apiKeyHeaders(apiKey, bearerHeader, headers),
     passHeaders: [],
     // Other servers with its formats know fewer kinds of items.

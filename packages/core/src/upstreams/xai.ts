@@ -15,6 +15,7 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
       // xAI's completions do not accept reasoning models, so text completions are translated to chat.
       operations: ['images'],
       realtime: true,
+      compaction: ['path'],
       modelRules: xaiModels,
       quirks: {
         maxTokensField: 'max_completion_tokens',

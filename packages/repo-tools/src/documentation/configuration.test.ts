@@ -25,6 +25,7 @@ const sections: Readonly<Record<string, readonly [name: string, file: string]>> 
   'Limits and timeouts': ['Limits', 'core/src/config/limits.ts'],
   'Timeouts of a target': ['TargetLimits', 'core/src/config/limits.ts'],
   'Stored responses': ['ResponsesConfig', 'core/src/config/config.ts'],
+  Compaction: ['CompactionConfig', 'core/src/config/config.ts'],
   'Stored objects': ['ObjectsConfig', 'core/src/config/config.ts'],
   'Media policy': ['MediaPolicy', 'core/src/config/media-policy.ts'],
   'Plugin hooks': ['Plugin', 'core/src/config/plugin.ts'],

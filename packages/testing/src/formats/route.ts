@@ -1,6 +1,6 @@
 import type { FakeFormat, FakeOperation } from '../contract/request.ts'
 
-export type RouteOperation = 'generate' | 'count-tokens' | 'models' | 'stored' | 'objects' | 'serve'
+export type RouteOperation = 'generate' | 'compact' | 'count-tokens' | 'models' | 'stored' | 'objects' | 'serve'
 
 /** The parsed path of a request. */
 export interface Route {

@@ -16,6 +16,7 @@ const posts: Readonly<Record<string, readonly [RouteOperation, FakeFormat]>> = {
   '/messages': ['generate', 'messages'],
   '/messages/count_tokens': ['count-tokens', 'messages'],
   '/responses': ['generate', 'responses'],
+  '/responses/compact': ['compact', 'responses'],
   '/responses/input_tokens': ['count-tokens', 'responses'],
 }
 const methods: Readonly<Record<string, RouteOperation>> = {

@@ -183,6 +183,21 @@ describe('official OpenAI client with Responses', () => {
     expect(await usage()).toMatchObject({ input_tokens: 108, input_tokens_details: { cached_tokens: 104 } })
   })
 
+  it('compacts a conversation, and continues with the window', async () => {
+    const first = await client.responses.create(ask('My word is nutmeg.'))
+    const window = await client.responses.compact({
+      model: 'demo-responses',
+      previous_response_id: first.id,
+      input: 'And my name is Ada.',
+    })
+    expect(window).toMatchObject({ object: 'response.compaction', usage: { total_tokens: expect.any(Number) } })
+    expect(window.output.map(({ type }) => type)).toEqual(['message', 'message', 'compaction'])
+    const next = await client.responses.create(ask([...(window.output as OpenAI.Responses.ResponseInputItem[])]))
+    expect(next.status).toBe('completed')
+    const rejected = client.responses.compact({ model: 'demo-responses', input: 'x', ...{ store: false } })
+    await expect(rejected).rejects.toMatchObject({ status: 400, param: 'store' })
+  })
+
   it.each([
     [400, OpenAI.BadRequestError],
     [401, OpenAI.AuthenticationError],

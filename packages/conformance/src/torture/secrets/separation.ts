@@ -34,6 +34,7 @@ export async function tryOthersResponses(
       ['POST', `${path}/cancel`, '{}'],
       ['POST', '/v1/responses', next],
       ['POST', '/v1/responses/input_tokens', counted],
+      ['POST', '/v1/responses/compact', counted],
       ['POST', '/v1/responses', byItem],
       ['DELETE', path],
     ] as const

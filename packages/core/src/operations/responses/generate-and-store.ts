@@ -28,7 +28,7 @@ export async function generateAndStore(
   records: CallerRecords,
   generateResponse: GenerateResponse,
 ): Promise<Reply> {
-  const { snapshot, shared, route, record } = call
+  const { shared, route, record } = call
   const { router, limits, references, logger } = shared
   // Rejects models that the caller may not use before any access to the store.
   router.plan(record.model, record.identity)

@@ -52,12 +52,14 @@ export async function resolveReferences(
     request.members.map(({ key }) => key),
   )
   const resolved = await resolveStoredResponses(request, records, policy, maxChars)
-  return { ...resolved, request: await openCompactions(resolved.request, records) }
+  return { ...resolved, request: await openCompactions(resolved.request, records), sealed: resolved.request }
 }
 
 /** A request whose references are replaced by what the gateway has stored. */
 export interface ResolvedRequest {
   readonly request: RequestBody
+  /** The same request, with the gateway's own compaction items as the client sent them. */
+  readonly sealed: RequestBody
   /**
    * Items of this call with references resolved, after those of earlier responses that only the connection knows. They are stored with
    * the response.
@@ -94,7 +96,7 @@ async function resolveStoredResponses(
   records: CallerRecords,
   policy: ReferencePolicy,
   maxChars: number,
-): Promise<ResolvedRequest> {
+): Promise<Omit<ResolvedRequest, 'sealed'>> {
   const value = exactValue(request)
   const original = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
   const size = { left: maxChars }
@@ -118,7 +120,10 @@ async function resolveStoredResponses(
     return { ...found, request: unchanged ? request : rewriteRequest(request, set), input: items, ...notOwned }
   }
   const before = await conversation(found.previous, records, size)
-  const expanded = rewriteRequest(request, { input: [...compactedWindow(before), ...items], previous_response_id: null })
+  const expanded = rewriteRequest(request, {
+    input: [...compactedWindow(before), ...items],
+    previous_response_id: null,
+  })
   return { request: expanded, input: items, previous: found.previous, ...notOwned }
 }
 

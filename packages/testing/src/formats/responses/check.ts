@@ -23,6 +23,13 @@ const known = new Set(
     'tool_choice tools top_logprobs top_p truncation user'
   ).split(' '),
 )
+/** Fields of `/responses/compact`: those with which a conversation is read. */
+const knownToCompact = new Set(
+  (
+    'input instructions model parallel_tool_calls previous_response_id prompt_cache_key prompt_cache_options ' +
+    'prompt_cache_retention reasoning service_tier text tools'
+  ).split(' '),
+)
 /** Fields of Chat Completions that have another name or place here. */
 const movedFields: Readonly<Record<string, string>> = {
   messages: 'input',
@@ -73,7 +80,8 @@ const bounds: Readonly<Record<string, NumberLimits>> = {
 export function checkResponses(body: JsonObject, checking: CheckContext): WireError | undefined {
   // A stored prompt may name the model.
   if (typeof body.model !== 'string' ? !body.prompt : body.model === '') return missingField('model')
-  const stranger = Object.keys(body).find((key) => !known.has(key))
+  const fields = checking.route.operation === 'compact' ? knownToCompact : known
+  const stranger = Object.keys(body).find((key) => !fields.has(key))
   if (stranger !== undefined) return strange(stranger)
   return (
     checkNumbers(body, bounds) ??

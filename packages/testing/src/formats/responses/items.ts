@@ -74,7 +74,8 @@ function reasoningItem(block: Extract<Block, { type: 'thinking' | 'redacted' }>,
   }
 }
 
-function compactionItem({ ids, seals }: RenderInput): Item {
+/** Returns the item with the compacted state of a conversation. */
+export function compactionItem({ ids, seals }: RenderInput): Item {
   const id = ids.item('cmp')
   const item = { id, type: 'compaction', encrypted_content: seals.redact(openaiSealStyle) }
   return { id, start: item, done: item, steps: [] }

@@ -6,7 +6,7 @@ import type { RenderedAnswer, RenderInput } from '../dialect.ts'
 import { keep } from '../memory.ts'
 import { echoRequest, responseUsage } from './echo.ts'
 import { conversationOf } from './input.ts'
-import { type Item, itemsOf } from './items.ts'
+import { compactionItem, type Item, itemsOf } from './items.ts'
 import { listedInput } from './stored.ts'
 
 interface Ending {
@@ -30,6 +30,7 @@ function endingOf(finish: string): Ending {
 
 export function renderResponses(generated: RenderInput): RenderedAnswer {
   const { answer, request, now } = generated
+  if (generated.route.operation === 'compact') return { body: () => windowOf(generated), events: () => [] }
   const choice: AnswerChoice = answer.choices[0] ?? { blocks: [], finish: 'stop', sequence: undefined }
   const ending = endingOf(choice.finish)
   const items = itemsOf(choice.blocks, generated, ending.status === 'incomplete')
@@ -83,6 +84,19 @@ export function renderResponses(generated: RenderInput): RenderedAnswer {
       const response = snapshot({ ...open, status: 'failed', error: { code, message }, output: [], usage: null })
       yield eventPiece('response.failed', { type: 'response.failed', response, sequence_number: sent + 1 })
     },
+  }
+}
+
+/** Returns the window of a compacted conversation: the messages of the user, and the compacted state. */
+function windowOf(generated: RenderInput): JsonObject {
+  const { answer, request, memory } = generated
+  const messages = conversationOf(request, memory).filter((item) => item.role === 'user')
+  return {
+    id: answer.id,
+    object: 'response.compaction',
+    created_at: answer.created,
+    output: [...messages, compactionItem(generated).done],
+    usage: responseUsage(answer.usage),
   }
 }
 

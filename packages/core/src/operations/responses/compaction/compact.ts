@@ -39,7 +39,7 @@ export const handleCompact: Handler = async (call) => {
   const stored = { onlyUpstream, unknown, notOwned }
   const compaction = planCompaction(call, resolved, 'path')
   const { request, plan } = compaction
-  if (!compaction.isNative) return windowReply(await summarize(call, compaction, stored), resolved.request, records)
+  if (!compaction.isNative) return windowReply(await summarize(call, compaction, stored), resolved.sealed, records)
   if (!isSharedCodec(codec)) throw new TypeError(`Upstreams do not speak the format ${codec.format}`)
   const writer = new CompactWriter(wireCodecs[codec.format], request, stored, limits.answerBytes)
   const { modelPlaces } = codec

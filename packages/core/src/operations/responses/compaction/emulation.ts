@@ -1,10 +1,12 @@
-import { newId, oneChunk } from '../../../base/bytes.ts'
+import { newId } from '../../../base/bytes.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../../base/json/json.ts'
 import { parseObjectExact } from '../../../base/json/parse.ts'
 import { toReply } from '../../../calls/reply.ts'
+import { oneChunk } from '../../../calls/response-body.ts'
 import { tryTargets } from '../../../calls/try-targets.ts'
 import type { OnLoss } from '../../../config/identity.ts'
+import { isUpstreamFormat } from '../../../formats/codec-registry.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import { loss } from '../../../formats/shared/report.ts'
 import type { Reply } from '../../../http/inbound.ts'
@@ -49,6 +51,7 @@ export function planCompaction(
   const targets = plan.targets.filter(
     ({ upstream, upstreamName, model }) =>
       upstream.compaction?.[means] !== undefined &&
+      isUpstreamFormat(codec.format) &&
       speaks(upstream, codec.format, model) &&
       (onlyUpstream === undefined || onlyUpstream === upstreamName),
   )
@@ -135,10 +138,7 @@ function summaryIn(response: JsonObject): string {
     .map((part: Json) => (isObject(part) && part.type === 'output_text' ? String(part.text) : ''))
     .join('')
   if (text.trim() !== '') return text
-  throw new GatewayError(
-    'upstream_bad_response',
-    'The model wrote no summary, so the conversation was not compacted.',
-  )
+  throw new GatewayError('upstream_bad_response', 'The model wrote no summary, so the conversation was not compacted.')
 }
 
 /** Returns the compaction item with a summary. */
@@ -187,7 +187,11 @@ export function streamedReply({ end }: Pick<RoutedCall, 'end'>, reply: Reply): R
   end({ status: 200, outcome: 'finished' })
   return {
     ...reply,
-    headers: { ...reply.headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform' },
+    headers: {
+      ...reply.headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+    },
     body: oneChunk(encodeText(text)),
   }
 }
