@@ -48,6 +48,7 @@ export const sidebar: readonly SidebarItem[] = [
       page('Fidelity and losses', '/guide/fidelity'),
       page('Responses API', '/guide/responses'),
       page('Responses over WebSocket', '/guide/responses-websocket'),
+      page('Compaction', '/guide/compaction'),
       page('Files and conversations', '/guide/files'),
       page('Realtime (WebSockets)', '/guide/realtime'),
       page('Media by URL', '/guide/media'),
