@@ -1,6 +1,5 @@
 import type { CallRecord } from '../accounting/call-record.ts'
 import type { JsonObject } from '../base/json/json.ts'
-import type { TargetCall } from '../calls/call.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
@@ -11,12 +10,12 @@ import type { Framing } from '../http/framing/framing.ts'
 import { type FramingName, framings } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
-import type { Generation, MediaFetching } from '../lanes/lane.ts'
+import type { MediaFetching } from '../lanes/lane.ts'
 import { speaks } from '../upstreams/outgoing-call.ts'
 import { type Adapter, loadAdapter } from './load-adapter.ts'
 import { noticedScheme } from './references/notice.ts'
 import { loadResponseStore } from './responses/store.ts'
-import type { Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
+import type { GenerationState, Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
 
 /** Handles chat generation in any format. */
 export const handleGenerate: Handler = async (call) => {
@@ -55,7 +54,7 @@ export const handleGenerate: Handler = async (call) => {
  *
  * @param state how the request depends on stored responses
  */
-function generate(call: RoutedCall, request: RequestBody, state?: StoredParts): Promise<Reply> {
+export function generate(call: RoutedCall, request: RequestBody, state?: GenerationState): Promise<Reply> {
   const adapting = loadAdapter(call.route)
   if (adapting !== undefined) return adapting.then((adapt) => generateFramed(call, request, state, undefined, adapt))
   const name = call.record.stream ? framingOf(call.route, call.inbound) : undefined
@@ -66,14 +65,12 @@ function generate(call: RoutedCall, request: RequestBody, state?: StoredParts): 
     : generateFramed(call, request, state, framing)
 }
 
-type StoredParts = Pick<Generation, 'kept' | 'stored'> & Pick<TargetCall, 'plan'>
-
 function generateFramed(
   { shared, codec, inbound, record, transport, signal, end }: RoutedCall,
   request: RequestBody,
-  state: StoredParts | undefined,
+  state: GenerationState | undefined,
   framing: Framing | undefined,
-  adapt?: Adapter,
+  adapt: Adapter | undefined = state?.adapt,
 ): Promise<Reply> {
   const { stream } = record
   const { limits, references } = shared

@@ -2,7 +2,7 @@ import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
 import type { Signal } from '../base/async.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
-import type { GatewayContext } from '../calls/call.ts'
+import type { GatewayContext, TargetCall } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import type { PluginRoute } from '../config/plugin.ts'
@@ -13,6 +13,7 @@ import type { RequestBody } from '../formats/request-body.ts'
 import type { FramingName } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
+import type { Generation, RequestWriter } from '../lanes/lane.ts'
 import type { ObjectKind } from '../upstreams/upstream.ts'
 import type { CallerRecords } from './responses/records.ts'
 
@@ -63,6 +64,15 @@ export interface RoutedCall {
 
 /** Handles every call of one operation. Rejects with the GatewayError to respond with. */
 export type Handler = (call: RoutedCall) => Promise<Reply>
+
+/** How a request depends on stored responses, and the targets that may respond if not all of the model's. */
+export interface GenerationState extends Pick<Generation, 'kept' | 'stored'>, Pick<TargetCall, 'plan'> {
+  /** Changes how requests are written. */
+  readonly adapt?: ((own: RequestWriter) => RequestWriter) | undefined
+}
+
+/** Generates the response to a request whose references are resolved. */
+export type GenerateResponse = (call: RoutedCall, request: RequestBody, state: GenerationState) => Promise<Reply>
 
 /** A header that a route requires: the first present one of `names`, with a date (`2023-06-01`). */
 export interface RequiredHeader {

@@ -2,7 +2,6 @@ import type { CallRecord } from '../../accounting/call-record.ts'
 import { newId } from '../../base/bytes.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
-import type { TargetCall } from '../../calls/call.ts'
 import type { Logger } from '../../config/config.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
@@ -10,7 +9,7 @@ import { blockEnd } from '../../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import { storedScheme } from '../references/notice.ts'
-import type { RoutedCall } from '../route.ts'
+import type { GenerateResponse, RoutedCall } from '../route.ts'
 import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
 import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord } from './records.ts'
@@ -46,7 +45,7 @@ export async function generateAndStore(
       const { plan } = compaction
       return storeReply(await generateResponse(call, request, { stored, plan }), storing)
     }
-    const summary = await summarize(call, compaction, stored)
+    const summary = await summarize(call, compaction, stored, generateResponse)
     const reply = await compactedReply(summary, records, { previous, isStored })
     const whole = await storeReply(reply, { ...storing, isOwn: true })
     return record.stream ? streamedReply(call, whole) : whole
@@ -56,12 +55,6 @@ export async function generateAndStore(
   const reply = await generateResponse(call, request, { stored, kept })
   return storeReply(reply, { records, resolved, record, logger, isStored, items: new Map() })
 }
-
-/** How a request depends on stored responses, and the targets that may respond if not all of the model's. */
-export type GenerationState = Pick<Generation, 'kept' | 'stored'> & Pick<TargetCall, 'plan'>
-
-/** Generates the response to a request whose references are resolved. */
-export type GenerateResponse = (call: RoutedCall, request: RequestBody, state: GenerationState) => Promise<Reply>
 
 /** The response is not stored, but its connection keeps it. */
 function inConnection({ value }: RequestBody): NonNullable<Generation['kept']> {

@@ -13,6 +13,7 @@ import { passThroughLane } from '../../../lanes/pass-through.ts'
 import type { ResolvedTarget } from '../../../routing/router.ts'
 import { callUrl } from '../../../upstreams/outgoing-call.ts'
 import { redactorOf } from '../../../upstreams/redaction/redactor.ts'
+import { generate } from '../../generate.ts'
 import { storedScheme } from '../../references/notice.ts'
 import type { Handler } from '../../route.ts'
 import type { CallerRecords } from '../records.ts'
@@ -39,7 +40,8 @@ export const handleCompact: Handler = async (call) => {
   const stored = { onlyUpstream, unknown, notOwned }
   const compaction = planCompaction(call, resolved, 'path')
   const { request, plan } = compaction
-  if (!compaction.isNative) return windowReply(await summarize(call, compaction, stored), resolved.sealed, records)
+  if (!compaction.isNative)
+    return windowReply(await summarize(call, compaction, stored, generate), resolved.sealed, records)
   if (!isSharedCodec(codec)) throw new TypeError(`Upstreams do not speak the format ${codec.format}`)
   const writer = new CompactWriter(wireCodecs[codec.format], request, stored, limits.answerBytes)
   const { modelPlaces } = codec

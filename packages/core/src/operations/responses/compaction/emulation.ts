@@ -2,21 +2,18 @@ import { newId } from '../../../base/bytes.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../../base/json/json.ts'
 import { parseObjectExact } from '../../../base/json/parse.ts'
-import { toReply } from '../../../calls/reply.ts'
 import { oneChunk } from '../../../calls/response-body.ts'
-import { tryTargets } from '../../../calls/try-targets.ts'
 import type { OnLoss } from '../../../config/identity.ts'
 import { isUpstreamFormat } from '../../../formats/codec-registry.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import { loss } from '../../../formats/shared/report.ts'
 import type { Reply } from '../../../http/inbound.ts'
 import { encodeAllSse, encodeText } from '../../../http/sse/sse.ts'
-import { GenerationWriter } from '../../../lanes/generation.ts'
 import type { RequestWriter, StoredState, TargetRequest } from '../../../lanes/lane.ts'
 import type { Plan, ResolvedTarget } from '../../../routing/router.ts'
 import { speaks } from '../../../upstreams/outgoing-call.ts'
 import type { Upstream } from '../../../upstreams/upstream.ts'
-import type { RoutedCall } from '../../route.ts'
+import type { GenerateResponse, RoutedCall } from '../../route.ts'
 import { type CallerRecords, outputItems } from '../records.ts'
 import type { ResolvedRequest } from '../resolve-references.ts'
 import { summaryRequest } from './conversation.ts'
@@ -84,18 +81,17 @@ export interface Summary {
  *
  * @throws GatewayError as every call does, and `upstream_bad_response` for a response without a whole summary
  */
-export async function summarize(call: RoutedCall, compaction: Compaction, stored: StoredState): Promise<Summary> {
-  const { shared, codec, inbound, record, transport, signal, end } = call
-  const { limits, references } = shared
-  const { request, plan } = compaction
-  const generation = new GenerationWriter({ codec, request, stream: false, limits, references, stored })
-  const writer = new SummaryWriter(generation)
-  const { modelPlaces } = codec
-  const target = { shared, inbound, codec, request, modelPlaces, plan, writer, record, transport, signal, end }
+export async function summarize(
+  call: RoutedCall,
+  { request, plan }: Compaction,
+  stored: StoredState,
+  generate: GenerateResponse,
+): Promise<Summary> {
+  const { record } = call
   const { stream } = record
   record.stream = false
   try {
-    const reply = await toReply(target, await tryTargets(target))
+    const reply = await generate(call, request, { stored, plan, adapt: (own) => new SummaryWriter(own) })
     const response = parseObjectExact(textOf(reply)) ?? {}
     return { reply, response, text: summaryIn(response) }
   } finally {
@@ -105,9 +101,9 @@ export async function summarize(call: RoutedCall, compaction: Compaction, stored
 
 /** Writes requests for summaries, and reports that a summary replaces the conversation. */
 class SummaryWriter implements RequestWriter {
-  readonly #generation: GenerationWriter
+  readonly #generation: RequestWriter
 
-  constructor(generation: GenerationWriter) {
+  constructor(generation: RequestWriter) {
     this.#generation = generation
   }
 
