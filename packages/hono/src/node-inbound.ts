@@ -40,6 +40,10 @@ export class HonoInbound implements Inbound {
     this.query = query
   }
 
+  get origin(): string {
+    return new URL(this.#c.req.raw.url).origin
+  }
+
   header(name: string): string | undefined {
     return this.#c.req.raw.headers.get(name) ?? undefined
   }

@@ -3,6 +3,7 @@ import {
   createGateway,
   type Gateway,
   type GatewayConfig,
+  gemini,
   memoryResponseStore,
   openai,
   type Route,
@@ -11,7 +12,7 @@ import { routes } from '@modelgate/core/test-support'
 import { createFakeProvider } from '@modelgate/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-const provider = createFakeProvider({ models: ['gpt', 'claude'] })
+const provider = createFakeProvider({ models: ['gpt', 'claude', 'gemini-pro'] })
 let gateway: Gateway
 
 const setUp = (config: Partial<GatewayConfig> = {}): Gateway =>
@@ -20,8 +21,9 @@ const setUp = (config: Partial<GatewayConfig> = {}): Gateway =>
     upstreams: {
       openai: openai({ apiKey: 'k', baseURL: 'http://up/v1' }),
       claude: anthropic({ apiKey: 'k', baseURL: 'http://up' }),
+      google: gemini({ apiKey: 'k', baseURL: 'http://up' }),
     },
-    models: { gpt: 'openai', claude: 'claude' },
+    models: { gpt: 'openai', claude: 'claude', 'gemini-pro': 'google' },
     responses: { store: memoryResponseStore() },
     fetch: provider.fetch,
     logger: false,
@@ -34,8 +36,10 @@ beforeEach(() => {
 })
 
 /** Headers that select the format of a route. */
-const headersOf = (format: string): Record<string, string> =>
-  format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}
+const headersOf = (format: string, token: string): Record<string, string> =>
+  format === 'gemini'
+    ? { 'x-goog-api-key': token }
+    : { authorization: `Bearer ${token}`, ...(format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}) }
 
 const send = (
   token: string,
@@ -48,8 +52,7 @@ const send = (
   return gateway.fetch(`http://gateway${path}`, {
     method,
     headers: {
-      authorization: `Bearer ${token}`,
-      ...headersOf(format),
+      ...headersOf(format, token),
       ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
@@ -74,7 +77,44 @@ const bodies: Readonly<
   },
 }
 
+/** Begins a resumable upload, and returns the URL for its content. */
+const startUpload = async (token: string, file: object = {}, length = 5): Promise<Response> =>
+  gateway.fetch('http://gateway/upload/v1beta/files', {
+    method: 'POST',
+    headers: {
+      'x-goog-api-key': token,
+      'content-type': 'application/json',
+      'x-goog-upload-protocol': 'resumable',
+      'x-goog-upload-command': 'start',
+      'x-goog-upload-header-content-length': String(length),
+      'x-goog-upload-header-content-type': 'text/plain',
+    },
+    body: JSON.stringify({ file }),
+  })
+
+const sendPart = (token: string, url: string, command: string, text = '', offset = 0): Promise<Response> =>
+  gateway.fetch(url, {
+    method: 'POST',
+    headers: {
+      'x-goog-api-key': token,
+      'x-goog-upload-command': command,
+      'x-goog-upload-offset': String(offset),
+    },
+    body: text,
+  })
+
+const uploadUrlOf = ({ headers }: Response): string => headers.get('x-goog-upload-url') ?? ''
+
+const createGoogleFile = async (token: string): Promise<string> => {
+  const url = uploadUrlOf(await startUpload(token))
+  const { file } = (await (await sendPart(token, url, 'upload, finalize', 'hello')).json()) as {
+    file: { name: string }
+  }
+  return file.name.slice('files/'.length)
+}
+
 const create = async (token: string, kind: NonNullable<Route['object']>, format: string): Promise<string> => {
+  if (format === 'gemini') return createGoogleFile(token)
   const { path } = routes.find((route) => route.object === kind && route.operation === 'create-object') as Route
   const response = await send(token, 'POST', path, format, bodies[kind].create(format))
   expect(response.status).toBe(200)
@@ -108,6 +148,12 @@ async function pathFor({ path, kind, format }: (typeof onOne)[number], id: strin
     item = ((await items.json()) as { data: { id: string }[] }).data[0]?.id ?? item
   }
   return path.replace('{id}', id).replace('{item}', item)
+}
+
+/** Query parameters of a page, and what precedes an id in a cursor. */
+const pageParameters: Readonly<Record<string, readonly [size: string, cursor: string, prefix: string]>> = {
+  messages: ['limit', 'after_id', ''],
+  gemini: ['pageSize', 'pageToken', 'files/'],
 }
 
 describe('a stored object', () => {
@@ -146,13 +192,14 @@ describe('a stored object', () => {
       await create('bob', kind, format)
       const listed = async (token: string, query = '') => {
         const response = await send(token, 'GET', path + query, format)
-        return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
+        const page = (await response.json()) as { data?: { id: string }[]; files?: { name: string }[] }
+        return page.data?.map(({ id }) => id) ?? (page.files ?? []).map(({ name }) => name.slice('files/'.length))
       }
       expect(await listed('ann')).toEqual([...own].reverse())
       expect(await listed('eve')).toEqual([])
-      const cursor = format === 'messages' ? 'after_id' : 'after'
-      expect(await listed('ann', `?limit=1&${cursor}=${own[1]}`)).toEqual([own[0]])
-      const foreign = await send('eve', 'GET', `${path}?${cursor}=${own[1]}`, format)
+      const [size, cursor, prefix] = pageParameters[format] ?? ['limit', 'after', '']
+      expect(await listed('ann', `?${size}=1&${cursor}=${prefix}${own[1]}`)).toEqual([own[0]])
+      const foreign = await send('eve', 'GET', `${path}?${cursor}=${prefix}${own[1]}`, format)
       expect(foreign.status).toBe(400)
     },
   )
@@ -205,6 +252,99 @@ describe('a reference to a stored object', () => {
     expect((await send('bob', 'POST', '/v1/conversations', 'responses', { items })).status).toBe(400)
     const own = await create('bob', 'conversations', 'responses')
     expect((await send('bob', 'POST', `/v1/conversations/${own}/items`, 'responses', { items })).status).toBe(400)
+  })
+})
+
+describe('a resumable upload', () => {
+  const ask = (token: string, fileUri: string): Promise<Response> =>
+    send(token, 'POST', '/v1beta/models/gemini-pro:generateContent', 'gemini', {
+      contents: [{ role: 'user', parts: [{ fileData: { fileUri, mimeType: 'text/plain' } }] }],
+    })
+
+  test('sends a file in parts, and its owner refers to it by its URI', async () => {
+    const started = await startUpload('ann', { displayName: 'a' })
+    expect([started.status, started.headers.get('x-goog-upload-status')]).toEqual([200, 'active'])
+    const url = uploadUrlOf(started)
+    expect(url).toMatch(/^http:\/\/gateway\/upload\/v1beta\/files\?upload_id=upload_/)
+    const first = await sendPart('ann', url, 'upload', 'hel')
+    expect([first.status, first.headers.get('x-goog-upload-size-received')]).toEqual([200, '3'])
+    const last = await sendPart('ann', url, 'upload, finalize', 'lo', 3)
+    expect(last.headers.get('x-goog-upload-status')).toBe('final')
+    const { file } = (await last.json()) as { file: { uri: string; sizeBytes: string; displayName: string } }
+    expect(file).toMatchObject({ sizeBytes: '5', displayName: 'a' })
+    expect((await ask('ann', file.uri)).status).toBe(200)
+    const before = provider.requests.length
+    for (const uri of [file.uri, file.uri.replace('v1beta', 'v1'), file.uri.replace('https:', 'HTTPS:')])
+      expect((await ask('bob', uri)).status).toBe(400)
+    expect(provider.requests).toHaveLength(before)
+    expect((await sendPart('ann', url, 'query')).status).toBe(404)
+  })
+
+  test('is not found for another identity, without an upstream call', async () => {
+    const url = uploadUrlOf(await startUpload('ann'))
+    const before = provider.requests.length
+    for (const command of ['upload, finalize', 'query', 'cancel'])
+      expect((await sendPart('bob', url, command, 'x')).status).toBe(404)
+    expect(provider.requests).toHaveLength(before)
+    expect((await sendPart('ann', url, 'upload, finalize', 'hello')).status).toBe(200)
+  })
+
+  test('keeps its state after a rejected part, and ends when it is cancelled', async () => {
+    const url = uploadUrlOf(await startUpload('ann'))
+    expect((await sendPart('ann', url, 'upload', 'hel', 7)).status).toBe(400)
+    expect((await sendPart('ann', url, 'query')).headers.get('x-goog-upload-size-received')).toBe('0')
+    expect((await sendPart('ann', url, 'cancel')).headers.get('x-goog-upload-status')).toBe('cancelled')
+    expect((await sendPart('ann', url, 'query')).status).toBe(404)
+  })
+
+  test('does not show the address of its upstream', async () => {
+    const started = await startUpload('ann')
+    expect(JSON.stringify([...started.headers])).not.toContain('//up/')
+    expect(JSON.stringify([...started.headers])).not.toContain('AJRbA5')
+  })
+
+  test.each([
+    ['with a name that the client chooses', () => startUpload('ann', { name: 'files/mine' }), 400, 'file.name'],
+    ['that announces too many bytes', () => startUpload('ann', {}, 2 ** 40), 413, 'larger than the limit'],
+    [
+      'with another protocol',
+      () => send('ann', 'POST', '/upload/v1beta/files', 'gemini', { file: {} }),
+      400,
+      'x-goog-upload-protocol',
+    ],
+  ] as const)('is rejected without an upstream call: %s', async (_, begin, status, text) => {
+    const response = await begin()
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(text)])
+    expect(provider.requests).toHaveLength(0)
+  })
+
+  test('may not exceed the size limit by its number of parts', async () => {
+    gateway = setUp({ limits: { uploadBytes: 1000, bodyBytes: 1000 } })
+    const url = uploadUrlOf(await startUpload('ann'))
+    expect((await sendPart('ann', url, 'upload', 'x'.repeat(900))).status).toBe(200)
+    expect((await sendPart('ann', url, 'upload, finalize', 'x'.repeat(900), 900)).status).toBe(413)
+    expect((await sendPart('ann', url, 'upload, finalize', 'x', 5000)).status).toBe(413)
+  })
+
+  test('deletes the new file if its owner cannot be stored', async () => {
+    const store = memoryResponseStore()
+    let isFull = false
+    const failing = {
+      ...store,
+      set: (...args: Parameters<typeof store.set>) => (isFull ? Promise.reject(new Error('full')) : store.set(...args)),
+    }
+    gateway = setUp({ responses: { store: failing } })
+    const url = uploadUrlOf(await startUpload('ann'))
+    isFull = true
+    expect((await sendPart('ann', url, 'upload, finalize', 'hello')).status).toBe(500)
+    expect(provider.requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'DELETE'])
+  })
+
+  test('leaves a file that is not found once the provider no longer has it', async () => {
+    const id = await createGoogleFile('ann')
+    await provider.fetch(`http://up/v1beta/files/${id}`, { method: 'DELETE', headers: { 'x-goog-api-key': 'k' } })
+    expect((await send('ann', 'GET', `/v1beta/files/${id}`, 'gemini')).status).toBe(404)
+    expect(await (await send('ann', 'GET', '/v1beta/files', 'gemini')).json()).toEqual({})
   })
 })
 

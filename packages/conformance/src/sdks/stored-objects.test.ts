@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import Anthropic, { toFile as toAnthropicFile } from '@anthropic-ai/sdk'
-import { anthropic, createGateway, type Gateway, memoryResponseStore, openai } from '@modelgate/core'
+import { GoogleGenAI } from '@google/genai'
+import { anthropic, createGateway, type Gateway, gemini, memoryResponseStore, openai } from '@modelgate/core'
 import { nodeListener } from '@modelgate/node'
 import { createFakeProvider } from '@modelgate/testing'
 import OpenAI, { toFile } from 'openai'
@@ -29,8 +30,9 @@ const gatewayOver = (baseURL: string, fetch?: typeof globalThis.fetch): Gateway 
     upstreams: {
       openai: openai({ apiKey: 'k', baseURL: `${baseURL}/v1` }),
       claude: anthropic({ apiKey: 'k', baseURL }),
+      google: gemini({ apiKey: 'k', baseURL }),
     },
-    models: { 'gpt*': 'openai', 'claude*': 'claude' },
+    models: { 'gpt*': 'openai', 'claude*': 'claude', 'gemini*': 'google' },
     responses: { store: memoryResponseStore() },
     ...(fetch === undefined ? {} : { fetch }),
     logger: false,
@@ -93,6 +95,35 @@ describe('official clients over loopback', () => {
     })
     await ann.conversations.items.delete(item, { conversation_id: id })
     expect(await ann.conversations.delete(id)).toMatchObject({ deleted: true })
+  })
+
+  test('@google/genai uploads, lists, reads and deletes files, and refers to them', async () => {
+    const clientOf = (apiKey: string) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: running.origin } })
+    const [ann, bob] = [clientOf('ann'), clientOf('bob')]
+    const other = await ann.files.upload({ file: new Blob(['other'], { type: 'text/plain' }) })
+    // More than one part of the client.
+    const file = await ann.files.upload({
+      file: new Blob(['x'.repeat(9_000_000)]),
+      config: { mimeType: 'text/plain', displayName: 'large' },
+    })
+    expect(file).toMatchObject({ sizeBytes: '9000000', displayName: 'large', state: 'ACTIVE' })
+    const name = file.name ?? ''
+    expect(await ann.files.get({ name })).toMatchObject({ name })
+    const listed: unknown[] = []
+    for await (const one of await ann.files.list({ config: { pageSize: 1 } })) listed.push(one.name)
+    expect(listed).toEqual([name, other.name])
+    expect((await bob.files.list()).page).toEqual([])
+    await expect(bob.files.get({ name })).rejects.toMatchObject({ status: 404 })
+    await expect(bob.files.delete({ name })).rejects.toMatchObject({ status: 404 })
+    const ask = (client: GoogleGenAI) =>
+      client.models.generateContent({
+        model: 'gemini-2.5-pro',
+        contents: [{ role: 'user', parts: [{ fileData: { fileUri: file.uri ?? '', mimeType: 'text/plain' } }] }],
+      })
+    expect((await ask(ann)).candidates).toHaveLength(1)
+    await expect(ask(bob)).rejects.toMatchObject({ status: 400 })
+    await ann.files.delete({ name })
+    await expect(ann.files.get({ name })).rejects.toMatchObject({ status: 404 })
   })
 
   test('@anthropic-ai/sdk uploads, lists, reads and deletes files', async () => {

@@ -11,6 +11,8 @@ export interface Inbound {
   readonly path: string
   /** The query string as received, without `?`. Empty if there is none. */
   readonly query: string
+  /** The server's address as this connection shows it (`https://host`). Default: unknown. */
+  readonly origin?: string
   /** Returns a header by its lower-case name. Repeated headers are joined with `, `. */
   header(name: string): string | undefined
   /**

@@ -27,6 +27,7 @@ export function toInbound(request: Request): Inbound {
     method,
     path: mark < 0 ? target : target.slice(0, mark),
     query: mark < 0 ? '' : target.slice(mark + 1),
+    origin: slash < 0 ? url : url.slice(0, slash),
     header: (name) => headers.get(name) ?? undefined,
     read: async (limit) => {
       const chunks: Uint8Array[] = []

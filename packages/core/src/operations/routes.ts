@@ -13,6 +13,9 @@ const dated = { names: ['anthropic-version', 'vendor-version'], shape: 'date' } 
 /** Two providers share the path of files. */
 const fileDialects = { 'anthropic-version': 'messages', 'vendor-version': 'messages' } as const
 
+/** Google's newer clients use the same paths. */
+const ownFileDialects = { ...fileDialects, 'x-goog-api-key': 'gemini' } as const
+
 const storedFile = [
   ['POST', '', 'create-object'],
   ['GET', '', 'list-objects'],
@@ -89,9 +92,33 @@ const objectPaths = {
   conversations: { format: 'responses', path: '/v1/conversations', rows: conversation },
 } as const
 
+/** Google's files. Only resumable uploads create them. */
+const googleFiles: readonly Route[] = (
+  [
+    { method: 'POST', path: '/upload/v1beta/files', operation: 'create-object' },
+    // Newer SDKs use /v1.
+    { method: 'POST', path: '/upload/v1/files', operation: 'create-object' },
+    { method: 'GET', path: '/v1beta/files', operation: 'list-objects' },
+    { method: 'GET', path: '/v1beta/files/{id}', operation: 'get-object' },
+    { method: 'DELETE', path: '/v1beta/files/{id}', operation: 'delete-object' },
+  ] as const
+).map((route) => ({ format: 'gemini', queryKey: true, object: 'files', ...route }))
+
+const sharesFilePath = (operation: Route['operation']): boolean =>
+  operation === 'list-objects' || operation === 'get-object' || operation === 'delete-object'
+
 const objectRoutes: readonly Route[] = (['files', 'conversations'] as const).flatMap((object) => {
   const { path, rows, ...fields } = objectPaths[object]
-  return rows.map(([method, rest, operation]): Route => ({ method, path: path + rest, operation, object, ...fields }))
+  return rows.map(
+    ([method, rest, operation]): Route => ({
+      method,
+      path: path + rest,
+      operation,
+      object,
+      ...fields,
+      ...(object === 'files' && sharesFilePath(operation) ? { formatByHeader: ownFileDialects } : {}),
+    }),
+  )
 })
 
 /** Images and sound. */
@@ -181,6 +208,7 @@ const ownRoutes: readonly Route[] = [
     unversionedAlias: true,
   },
   ...objectRoutes,
+  ...googleFiles,
   ...media,
   ...realtimeSecrets,
   {

@@ -2,6 +2,7 @@ import { apiKeyHeaders, cleanBaseURL, combineModelRules, commonProblems, createU
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
+const files = '/v1beta/files'
 
 /**
  * Creates the upstream for Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`; it may include
@@ -23,6 +24,7 @@ export function gemini(options: UpstreamOptions = {}): Upstream {
       speech: { gemini: models },
     },
     ...apiKeyHeaders(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
+    objects: { files: { gemini: files } },
     passHeaders: [],
     quirks: {},
     ...combineModelRules(modelRules),

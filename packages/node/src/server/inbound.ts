@@ -26,6 +26,10 @@ export class NodeInbound extends ClientConnection implements Inbound {
     this.query = queryStart < 0 ? '' : url.slice(queryStart + 1)
   }
 
+  get origin(): string {
+    return `${'encrypted' in this.#req.socket ? 'https' : 'http'}://${this.#req.headers.host ?? ''}`
+  }
+
   header(name: string): string | undefined {
     // `read` decodes the body, so the gateway must see no content-encoding.
     if (name === 'content-encoding') return undefined

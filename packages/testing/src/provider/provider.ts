@@ -26,8 +26,8 @@ export interface FakeProvider {
   /**
    * Handles a request like `fetch`, so it can replace `fetch`. The host is ignored; the path selects the operation:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
-   * `/v1/responses/compact`,
-   * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`, `/v1/files…`, `/v1/conversations…`,
+   * `/v1/responses/compact`, `/v1/responses/{id}`, `/v1/responses/{id}/input_items`, `/v1/files…`, `/v1/conversations…`,
+   * `/v1beta/files…`, `/upload/v1beta/files`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
    * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
    * `/v1/images/…`, `/v1/audio/…` and `/v1/models`, all but `/v2/rerank` with any version or none.
@@ -108,11 +108,13 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       return Response.json(kept, { headers: responseHead.headers })
     }
     if (route.operation === 'objects') {
-      const answer = serveObject({ head, route, content, memory: objects, ids, now: now() })
+      const answer = serveObject({ origin: url.origin, head, route, content, memory: objects, ids, now: now() })
       if ('error' in answer) return errorResponse(base, answer.error)
       exchange.answered(200)
       exchange.settle('finished')
-      if ('json' in answer) return Response.json(answer.json, { headers: responseHead.headers })
+      if ('json' in answer)
+        return Response.json(answer.json, { headers: { ...responseHead.headers, ...answer.headers } })
+      if ('headers' in answer) return new Response('', { headers: { ...responseHead.headers, ...answer.headers } })
       return new Response(answer.content, {
         headers: { ...responseHead.headers, 'content-type': answer.contentType || 'application/octet-stream' },
       })
@@ -209,6 +211,8 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       memory.clear()
       objects.files.clear()
       objects.conversations.clear()
+      objects.googleFiles.clear()
+      objects.uploads.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

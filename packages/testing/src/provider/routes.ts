@@ -29,8 +29,10 @@ const publisher = /^(\/projects\/[^/]+\/locations\/[^/]+)?\/publishers\/google(?
 
 /** Matches a path with or without a version: base URLs may contain it. */
 export function matchRoute(head: RequestHead): MatchedRoute | undefined {
-  const version = /^\/(v[12](?:(?:alpha|beta)1?)?)(?=\/)/.exec(head.path)?.[1]
-  const short = (version === undefined ? head.path : head.path.slice(version.length + 1))
+  const uploads = head.path.startsWith('/upload/')
+  const path = uploads ? head.path.slice('/upload'.length) : head.path
+  const version = /^\/(v[12](?:(?:alpha|beta)1?)?)(?=\/)/.exec(path)?.[1]
+  const short = (version === undefined ? path : path.slice(version.length + 1))
     .replace(/(?<=.)\/$/, '')
     .replace(publisher, '')
   const base = {
@@ -42,7 +44,7 @@ export function matchRoute(head: RequestHead): MatchedRoute | undefined {
     array: false,
     version: version ?? 'v1',
   }
-  const post = version === 'v2' ? undefined : posts[short]
+  const post = version === 'v2' || uploads ? undefined : posts[short]
   if (post) return { ...base, operation: post[0], format: post[1], method: 'POST' }
   const atPath = services[version === 'v2' ? `/v2${short}` : short]
   if (atPath)
@@ -67,10 +69,12 @@ export function matchRoute(head: RequestHead): MatchedRoute | undefined {
       array,
     }
   }
-  const object = objectPath(short, head.method)
+  const isGoogle = uploads || formatOf(head) === 'gemini'
+  const object = objectPath(uploads ? `/upload${short}` : short, head.method, isGoogle)
+  if (uploads && !object) return undefined
   if (object) {
     const { kind, id } = object
-    const format = kind === 'conversations' ? 'responses' : formatOf(head)
+    const format = isGoogle ? 'gemini' : kind === 'conversations' ? 'responses' : formatOf(head)
     const method = head.method as Route['method']
     return { ...base, operation: 'objects', format, method, action: kind, ...(id === undefined ? {} : { item: id }) }
   }

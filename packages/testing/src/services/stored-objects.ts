@@ -4,9 +4,10 @@ import type { RequestHead } from '../formats/dialect.ts'
 import type { Route } from '../formats/route.ts'
 import { invalidRequest, type WireError } from '../wire/errors.ts'
 import type { RequestBody } from '../wire/request-body.ts'
+import { createGoogleFileMemory, type GoogleFileMemory, serveGoogleFile } from './google-files.ts'
 
 /** Files and conversations that clients have created, by id. */
-export interface ObjectMemory {
+export interface ObjectMemory extends GoogleFileMemory {
   readonly files: Map<string, StoredFile>
   readonly conversations: Map<string, StoredConversation>
 }
@@ -23,10 +24,16 @@ interface StoredConversation {
   items: JsonObject[]
 }
 
-export const createObjectMemory = (): ObjectMemory => ({ files: new Map(), conversations: new Map() })
+export const createObjectMemory = (): ObjectMemory => ({
+  files: new Map(),
+  conversations: new Map(),
+  ...createGoogleFileMemory(),
+})
 
 /** A call about stored objects. */
-interface ObjectCall {
+export interface ObjectCall {
+  /** Scheme and host of the request. */
+  readonly origin: string
   readonly head: RequestHead
   readonly route: Route
   readonly content: RequestBody
@@ -37,13 +44,21 @@ interface ObjectCall {
 
 /** A JSON body, the content of a file, or an error. */
 export type ObjectAnswer =
-  | { readonly json: JsonObject }
+  | { readonly json: JsonObject; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly headers: Readonly<Record<string, string>> }
   | { readonly content: Uint8Array<ArrayBuffer>; readonly contentType: string }
   | { readonly error: WireError }
 
 const paths = /^\/(files|conversations)(?:\/([^/]+))?(?:\/(content|items)(?:\/([^/]+))?)?$/
 
 /** The methods of each path: kind, with an id, the part below it, with an item. */
+/** Google's methods: files are created at another path. */
+const googleMethods: Readonly<Record<string, readonly string[]>> = {
+  'upload/files': ['POST'],
+  files: ['GET'],
+  'files/id': ['GET', 'DELETE'],
+}
+
 const methods: Readonly<Record<string, readonly string[]>> = {
   files: ['POST', 'GET'],
   'files/id': ['GET', 'DELETE'],
@@ -58,11 +73,13 @@ const methods: Readonly<Record<string, readonly string[]>> = {
 export function objectPath(
   path: string,
   method: string,
+  isGoogle = false,
 ): { readonly kind: string; readonly id?: string; readonly below?: string; readonly item?: string } | undefined {
-  const [, kind, id, below, item] = paths.exec(path) ?? []
+  const upload = isGoogle && path.startsWith('/upload/') ? 'upload' : ''
+  const [, kind, id, below, item] = paths.exec(path.slice(upload === '' ? 0 : '/upload'.length)) ?? []
   if (kind === undefined) return undefined
-  const shape = [kind, id && 'id', below, item && 'item'].filter(Boolean).join('/')
-  if (methods[shape]?.includes(method) !== true) return undefined
+  const shape = [upload, kind, id && 'id', below, item && 'item'].filter(Boolean).join('/')
+  if ((isGoogle ? googleMethods : methods)[shape]?.includes(method) !== true) return undefined
   return {
     kind,
     ...(id === undefined ? {} : { id }),
@@ -73,6 +90,7 @@ export function objectPath(
 
 /** Handles a call about files or conversations, as strictly as the providers. */
 export function serveObject(call: ObjectCall): ObjectAnswer {
+  if (call.route.format === 'gemini') return serveGoogleFile(call)
   return call.route.action === 'files' ? serveFile(call) : serveConversation(call)
 }
 

@@ -4,6 +4,7 @@ import type { FormPart } from '../contract/request.ts'
 
 /** A request's body, read whole. */
 export interface RequestBody {
+  readonly bytes: Uint8Array<ArrayBuffer>
   /** Decoded on first use. */
   readonly text: string
   readonly json: Json | undefined
@@ -20,12 +21,13 @@ export async function readBody(request: Request): Promise<RequestBody> {
   const header = request.headers.get('content-type') ?? ''
   const contentType = (header.split(';')[0] ?? '').trim().toLowerCase()
   if (request.method === 'GET' || request.method === 'HEAD')
-    return { text: '', json: undefined, form: undefined, contentType }
+    return { bytes: new Uint8Array(0), text: '', json: undefined, form: undefined, contentType }
   const bytes = new Uint8Array(await request.arrayBuffer())
   let text: string | undefined
   const isForm = contentType === 'multipart/form-data'
   if (!isForm) text = decoder.decode(bytes)
   return {
+    bytes,
     get text() {
       text ??= decoder.decode(bytes)
       return text

@@ -24,6 +24,8 @@ export interface ReferencePlace {
   readonly code?: string
   /** Returns whether the value refers to stored state. Default: every non-empty text does. */
   readonly isReference?: (value: string, holder: JsonObject) => boolean
+  /** Returns the id of the object that a value names. Default: the value is the id. */
+  readonly idOf?: (value: string) => string
 }
 
 /** Bodies that can hold references: those of the shared chat formats, and of some other operations. */
@@ -55,8 +57,14 @@ export function isStoredUri(uri: string): boolean {
   }
 }
 
+/** The URI of a file of the Gemini Files API, with its name. */
+const googleFileUri = /^https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/(files\/[a-z0-9-]+)$/
+
+/** Returns the name of the Google file that a URI denotes (`files/abc`), or the value itself. */
+const nameOfUri = (value: string): string => googleFileUri.exec(value)?.[1] ?? value
+
 const withStoredUri = (paths: readonly string[]): ReferencePlace[] =>
-  paths.map((path): ReferencePlace => ({ kind: 'files', path, isReference: isStoredUri }))
+  paths.map((path): ReferencePlace => ({ kind: 'files', path, isReference: isStoredUri, idOf: nameOfUri }))
 
 /** Returns whether a skill belongs to an account. The type `anthropic` marks Anthropic's public skills; custom ones have another type. */
 const isCustomSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'

@@ -18,10 +18,16 @@ export interface PageRequest {
 
 /** The parts of an API of stored objects that differ between formats and kinds. */
 export interface ObjectDialect {
-  /** Objects are created by an upload, or by a JSON body. */
-  readonly creates: 'upload' | 'json'
+  /** Objects are created by an upload, by a JSON body, or by an upload in several requests. */
+  readonly creates: 'upload' | 'json' | 'resumable'
+  /** Beginning of the id of a record, before the id in paths: Google's name of the resource (`files/`). Default: none. */
+  readonly prefix?: string
   /** Members of a created object whose values a list can be filtered by, with the same names as query parameters. */
   readonly filters?: readonly string[]
+  /** Milliseconds after which the provider deletes an object. Default: it keeps objects until they are deleted. */
+  readonly lifetimeMs?: number
+  /** The provider reports an object that it does not have with 403. */
+  readonly hidesMissing?: boolean
   /** Absent: the API has no list. */
   readonly list?: {
     /** Throws GatewayError for an invalid parameter. */
@@ -84,11 +90,34 @@ const anthropicList: NonNullable<ObjectDialect['list']> = {
   }),
 }
 
+const googleList = (member: string): NonNullable<ObjectDialect['list']> => ({
+  readPage(query) {
+    const after = query.get('pageToken') ?? query.get('page_token')
+    const size = query.has('pageSize') ? 'pageSize' : 'page_size'
+    return {
+      limit: readLimit(query, size, 1000, 10),
+      newestFirst: true,
+      ...(after === null || after === '' ? {} : { after }),
+    }
+  },
+  write: (data, hasMore, last) => ({
+    ...(data.length === 0 ? {} : { [member]: [...data] }),
+    ...(hasMore && last !== undefined ? { nextPageToken: last } : {}),
+  }),
+})
+
 /** The dialects of each kind, by the format of the client. */
 export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Format]?: ObjectDialect } } = {
   files: {
     chat: { creates: 'upload', filters: ['purpose'], list: openaiList },
     messages: { creates: 'upload', list: anthropicList },
+    gemini: {
+      creates: 'resumable',
+      prefix: 'files/',
+      lifetimeMs: 48 * 60 * 60 * 1000,
+      hidesMissing: true,
+      list: googleList('files'),
+    },
   },
   conversations: {
     responses: { creates: 'json', passes: ['include', 'include[]', 'limit', 'order', 'after'] },

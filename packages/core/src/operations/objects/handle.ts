@@ -1,4 +1,3 @@
-import type { BodySource } from '../../accounting/call-capture.ts'
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
@@ -14,20 +13,11 @@ import type { ObjectKind } from '../../upstreams/upstream.ts'
 import { referenceSchemeOf } from '../references/notice.ts'
 import type { StoredObject } from '../responses/object-records.ts'
 import { maxListedObjects, tooMany } from '../responses/object-records.ts'
-import type { CallerRecords } from '../responses/records.ts'
 import type { Handler, RoutedCall } from '../route.ts'
 import { type ObjectDialect, objectDialects, pageOf } from './dialects.ts'
+import { type ObjectCall, streamOf } from './object-call.ts'
+import { continueUpload, startUpload, uploadIdOf } from './resumable-upload.ts'
 import { type ObjectRequest, type ObjectUpstream, objectReply, relayContent, requestJson } from './send.ts'
-
-/** A call about stored objects, and what its steps depend on. */
-interface ObjectCall {
-  readonly call: RoutedCall
-  readonly kind: ObjectKind
-  readonly dialect: ObjectDialect
-  readonly records: CallerRecords
-  /** Every caller may use every object of this kind. */
-  readonly isShared: boolean
-}
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
 
@@ -43,7 +33,7 @@ export const handleObject: Handler = async (call) => {
   const readsBody =
     route.method !== 'GET' &&
     route.method !== 'DELETE' &&
-    (route.operation !== 'create-object' || dialect.creates === 'json')
+    (route.operation !== 'create-object' || createsFromJson(dialect, call))
   const request = readsBody ? await call.readBody(objectBody) : noBody
   const admitted = { shared, record, inbound, signal, request }
   recordRequest(admitted)
@@ -62,6 +52,10 @@ export const handleObject: Handler = async (call) => {
   }
 }
 
+/** Returns whether the body of a creation is JSON. The first request of a resumable upload describes the file. */
+const createsFromJson = ({ creates }: ObjectDialect, { inbound }: RoutedCall): boolean =>
+  creates === 'json' || (creates === 'resumable' && uploadIdOf(inbound) === undefined)
+
 /** Checks references to stored objects in a body: it is stored, and read for the caller later. */
 async function checkBody({ snapshot, route, record }: RoutedCall, request: RequestBody): Promise<void> {
   const scheme = referenceSchemeOf(route)
@@ -78,9 +72,12 @@ const objectBody = (body: Json): JsonObject => {
 
 async function create(objectCall: ObjectCall, request: RequestBody): Promise<Reply> {
   const { call, kind, dialect, records, isShared } = objectCall
+  if (dialect.creates === 'resumable' && uploadIdOf(call.inbound) !== undefined)
+    return continueUpload(objectCall, (name) => upstreamOf(objectCall, name))
   const target = defaultUpstream(objectCall)
   if (!records.isEnabled && !isShared) throw withoutOwner(kind)
   if (records.isEnabled && (await records.objects.list(kind)).length >= maxListedObjects) throw tooMany(kind)
+  if (dialect.creates === 'resumable') return startUpload(objectCall, target, request)
   const sent: ObjectRequest = {
     method: 'POST',
     path: target.path,
@@ -123,13 +120,6 @@ function upload({ inbound, record, shared }: RoutedCall): Pick<ObjectRequest, 'h
   }
 }
 
-function streamOf(inbound: BodySource, limits: RoutedCall['shared']['limits']): AsyncIterable<Uint8Array> {
-  if (inbound.stream !== undefined) return inbound.stream(limits.uploadBytes)
-  return (async function* whole() {
-    yield await inbound.read(limits.bodyBytes)
-  })()
-}
-
 const jsonBody = ({ bytes }: RequestBody): Pick<ObjectRequest, 'headers' | 'body'> => ({
   headers: { 'content-type': 'application/json' },
   body: bytes,
@@ -150,8 +140,10 @@ async function list(objectCall: ObjectCall): Promise<Reply> {
     const value = query.get(name)
     return value === null ? [] : [{ name, value }]
   })
-  const own = (await records.objects.list(kind)).filter(({ upstream, fields = {} }) => {
-    const isServed = upstreamOf(objectCall, upstream) !== undefined
+  const own = (await records.objects.list(kind)).filter((object) => {
+    const { id, upstream, fields = {} } = object
+    const isServed =
+      upstreamOf(objectCall, upstream) !== undefined && hasPrefix(dialect, id) && !isExpired(dialect, object)
     return isServed && filters.every(({ name, value }) => fields[name] === value)
   })
   const { page: wanted, hasMore } = pageOf(own, page)
@@ -166,22 +158,22 @@ async function list(objectCall: ObjectCall): Promise<Reply> {
 
 /** Returns an object of a list; undefined if its upstream no longer has it, which also ends its record. */
 async function readOwn(objectCall: ObjectCall, { id, upstream }: StoredObject): Promise<JsonObject | undefined> {
-  const { call, kind, records } = objectCall
+  const { call, kind, dialect, records } = objectCall
   const target = upstreamOf(objectCall, upstream)
   if (target === undefined) return undefined
   try {
-    const path = `${target.path}/${encodeURIComponent(id)}`
+    const path = `${target.path}/${encodeURIComponent(id.slice(dialect.prefix?.length ?? 0))}`
     return (await requestJson(call, target, { method: 'GET', path })).value
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.info.kind !== 'not_found') throw error
-    await records.objects.delete(kind, id)
+    if (!isMissing(error, dialect)) throw error
+    if (isNotFound(error)) await records.objects.delete(kind, id)
     return undefined
   }
 }
 
 /** Reads, changes or deletes one object. */
 async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply> {
-  const { call, kind, records } = objectCall
+  const { call, kind, dialect, records } = objectCall
   const { route, params } = call
   const { id = '', item } = params
   const target = await findTarget(objectCall, id)
@@ -197,31 +189,48 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   if (route.operation === 'get-object-content') return relayContent(call, target, sent)
   try {
     const { body } = await requestJson(call, target, sent)
-    if (route.operation === 'delete-object') await records.objects.delete(kind, id)
+    if (route.operation === 'delete-object') await records.objects.delete(kind, recordId(dialect, id))
     return objectReply(call, body)
   } catch (error) {
     // The upstream no longer has it: it expired, or was deleted elsewhere.
-    const isGone = error instanceof GatewayError && error.info.kind === 'not_found' && item === undefined
-    if (isGone && records.isEnabled) await records.objects.delete(kind, id)
-    throw error
+    const isGone = item === undefined && isMissing(error, dialect)
+    if (isGone && records.isEnabled && (isNotFound(error) || route.operation === 'delete-object'))
+      await records.objects.delete(kind, recordId(dialect, id))
+    throw isGone && !isNotFound(error) ? notFound(kind, id) : error
   }
 }
 
 const safeSegment = /^[\w-]{1,256}$/
 
+const isNotFound = (error: unknown): boolean => error instanceof GatewayError && error.info.kind === 'not_found'
+
+/** Returns whether an error of an upstream means that it does not have the object, as far as its API tells. */
+const isMissing = (error: unknown, { hidesMissing }: ObjectDialect): boolean =>
+  isNotFound(error) || (hidesMissing === true && error instanceof GatewayError && error.hints?.status === 403)
+
+const isExpired = ({ lifetimeMs }: ObjectDialect, { createdAt }: StoredObject): boolean =>
+  lifetimeMs !== undefined && createdAt + lifetimeMs < Date.now()
+
+const recordId = ({ prefix = '' }: ObjectDialect, id: string): string => prefix + id
+
+/** Returns whether a record is of this dialect: a kind may have records of several APIs. */
+const hasPrefix = ({ prefix }: ObjectDialect, id: string): boolean =>
+  prefix === undefined ? !id.includes('/') : id.startsWith(prefix)
+
 /** Returns the upstream of an object that the caller may use. Throws GatewayError `not_found` for any other id. */
 async function findTarget(objectCall: ObjectCall, id: string): Promise<ObjectUpstream> {
-  const { call, kind, records } = objectCall
+  const { call, kind, dialect, records } = objectCall
   if (!safeSegment.test(id)) throw notFound(kind, id)
-  const own = await records.objects.find(kind, id)
+  const name = recordId(dialect, id)
+  const own = await records.objects.find(kind, name)
   if (own !== undefined) {
     const target = upstreamOf(objectCall, own.upstream)
-    if (target === undefined) throw notFound(kind, id)
+    if (target === undefined || isExpired(dialect, own)) throw notFound(kind, id)
     return target
   }
   const { references } = call.shared
   // Listed ids are for every caller, so none of them may change or delete the object.
-  const isListed = acceptsReference(references, kind, id) && call.route.method === 'GET'
+  const isListed = acceptsReference(references, kind, name) && call.route.method === 'GET'
   if (references[kind] !== 'pass' && !isListed) throw notFound(kind, id)
   return defaultUpstream(objectCall)
 }
@@ -277,6 +286,8 @@ const listParameters: ReadonlySet<string> = new Set([
   'ids',
   'ids[]',
   'purpose',
+  'pageSize',
+  'pageToken',
 ])
 
 const sharedQuery = (query: URLSearchParams): string =>

@@ -150,13 +150,34 @@ export async function requestJson(
   target: ObjectUpstream,
   request: ObjectRequest,
 ): Promise<ObjectResponse> {
+  const { bytes } = await requestRaw(call, target, request)
+  return parseObject(bytes, target)
+}
+
+/** Parses a JSON response about an object. */
+export function parseObject(bytes: Uint8Array, { upstream }: ObjectUpstream): ObjectResponse {
+  const { value, body } = parseResponse(bytes, redactorOf(upstream))
+  return { value, body }
+}
+
+/** A whole response about an object, with its headers. */
+export interface RawResponse {
+  readonly header: TransportResponse['header']
+  readonly bytes: Uint8Array
+}
+
+/** Sends a request whose response has headers for the client. Its body may be empty. */
+export async function requestRaw(
+  call: RoutedCall,
+  target: ObjectUpstream,
+  request: ObjectRequest,
+): Promise<RawResponse> {
   const { response, release } = await open(call, target, request)
   try {
     const bytes = await response.bytes(call.shared.limits.answerBytes).catch((cause: unknown) => {
       throw call.signal.aborted ? inboundAborted(call.signal) : unreachable(cause)
     })
-    const { value, body } = parseResponse(bytes, redactorOf(target.upstream))
-    return { value, body }
+    return { header: (name) => response.header(name), bytes }
   } finally {
     release()
   }

@@ -35,7 +35,7 @@ export async function checkOwners(
   const all = [...unchecked.values()]
   checkReferenceCount(all.length, all[0]?.at ?? '')
   await inBatches(all, async ({ kind, id, at, place }) => {
-    if (!(await records.hasReceived(kind, id)))
+    if (!(await records.hasReceived(kind, place.idOf?.(id) ?? id)))
       throw unknownReferenceError(kind, id, at, '', records.isEnabled, place.code)
   })
 }

@@ -10,7 +10,7 @@ export interface StoredObject {
   readonly upstream: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Values of fields that a list can be filtered by. */
+  /** Values of fields that a list can be filtered by, or that a later call needs. */
   readonly fields?: Readonly<Record<string, string>>
 }
 
@@ -20,6 +20,9 @@ export interface ObjectRecords {
   find(kind: ReferenceKind, id: string): Promise<StoredObject | undefined>
   /** Returns the caller's objects of a kind, the oldest first. */
   list(kind: ReferenceKind): Promise<readonly StoredObject[]>
+  /** Records an object that is in no list, such as an upload that has begun. */
+  saveUnlisted(kind: ReferenceKind, object: StoredObject): Promise<void>
+  deleteUnlisted(kind: ReferenceKind, id: string): Promise<void>
   /** Records a new object. */
   save(kind: ReferenceKind, object: StoredObject): Promise<void>
   delete(kind: ReferenceKind, id: string): Promise<void>
@@ -28,8 +31,11 @@ export interface ObjectRecords {
 /** Largest number of objects of a kind in the list of one caller: each creation writes the list again. */
 export const maxListedObjects = 5000
 
-/** Ids of providers. A path or a huge text is not an id, and must reach neither the store nor an upstream's path. */
-const possibleId = /^[\w-]{1,256}$/
+/**
+ * Ids of providers: a segment of a path, or Google's name of a resource (`files/abc`). Anything else must reach neither the store nor an
+ * upstream's path. Names keep Google's ids apart from those of other providers, so no caller can choose the id of another API's object.
+ */
+const possibleId = /^(?:[a-z]{1,30}\/)?[\w-]{1,256}$/
 
 interface ObjectStore {
   readonly store: ResponseStore
@@ -67,6 +73,10 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
       return isStoredObject(value) && value.id === id ? value : undefined
     },
     list,
+    async saveUnlisted(kind, object) {
+      await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlMs, owner))
+    },
+    deleteUnlisted: (kind, id) => withinStoreTimeout(store.delete(keyOf(kind, id), owner)),
     async save(kind, object) {
       await change(kind, (all) => {
         if (all.length >= maxListedObjects) throw tooMany(kind)
