@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { anthropic, createGateway, openai } from '@modelgate/core'
+import { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { createTokens, memoryStorage } from '@modelgate/tokens'
 import { describe, expect, it } from 'vitest'
@@ -70,7 +70,7 @@ async function sentHeaders(): Promise<string[]> {
   const { secret } = await tokens.issue({ limits, budget })
   const gateway = createGateway({
     auth: tokens.authenticate,
-    upstreams: { chat: openai({ formats: ['chat'], apiKey: 'k' }), claude: anthropic({ apiKey: 'k' }) },
+    upstreams: { chat: openai({ formats: ['chat'], apiKey: 'k' }), claude: anthropic({ apiKey: 'k' }), google: gemini({ apiKey: 'k' }) },
     models: {
       chat: 'chat',
       claude: 'claude',
@@ -94,6 +94,7 @@ async function sentHeaders(): Promise<string[]> {
     )
     await response.text()
     for (const name of response.headers.keys()) found.add(name)
+    return response
   }
   const messages = [{ role: 'user', content: 'Hello' }]
   await call('POST', '/v1/chat/completions', { model: 'chat', messages, stream: true })
@@ -105,6 +106,13 @@ async function sentHeaders(): Promise<string[]> {
   await call('POST', '/v1/chat/completions', { model: 'chat', messages }, { 'x-api-key': 'unknown' })
   await call('GET', '/v1/chat/completions')
   await call('GET', '/v1/realtime?model=chat')
+  const upload = await call('POST', '/upload/v1beta/files', { file: {} }, {
+    'x-goog-upload-protocol': 'resumable',
+    'x-goog-upload-command': 'start',
+    'x-goog-upload-header-content-type': 'text/plain',
+  })
+  const { pathname, search } = new URL(upload.headers.get('x-goog-upload-url') ?? '')
+  await call('POST', pathname + search, {}, { 'x-goog-upload-command': 'query' })
   provider.reply({ status: 429 })
   await call('POST', '/v1/chat/completions', { model: 'chat', messages })
   await gateway.close()

@@ -30,14 +30,14 @@ export async function startUpload(
   const { inbound, shared } = call
   checkStart(inbound, request.value, shared.limits.uploadBytes)
   if (!records.isEnabled) throw withoutStore()
-  const { header } = await requestRaw(call, target, {
+  const response = await requestRaw(call, target, {
     method: 'POST',
     path: `/upload${target.path}`,
     headers: { 'content-type': 'application/json', ...passedUploadHeaders(inbound) },
     // Written anew: of duplicate members the upstream could read one that was not checked.
     body: stringifyExact(request.value),
   })
-  const url = uploadUrlOf(header('x-goog-upload-url'))
+  const url = uploadUrlOf(response.header('x-goog-upload-url'))
   const id = newId('upload_')
   await records.objects.saveUnlisted(kind, {
     id: uploadPrefix + id,
@@ -45,7 +45,7 @@ export async function startUpload(
     createdAt: Date.now(),
     fields: { path: url.pathname, query: url.search.slice(1), prefix: dialect.prefix ?? '' },
   })
-  const reply = uploadReply(call, target, { header, bytes: new Uint8Array(0) })
+  const reply = uploadReply(call, target, { ...response, bytes: new Uint8Array(0) })
   reply.headers['x-goog-upload-url'] = `${originOf(inbound)}${inbound.path}?upload_id=${id}&upload_protocol=resumable`
   return reply
 }
