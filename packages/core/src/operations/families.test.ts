@@ -50,8 +50,8 @@ const references: { readonly [F in Format]?: object } = {
 }
 
 /** Returns whether a body is an error of a format. Rerank has Cohere's. */
-function isErrorOf({ format, operation }: Route, body: { [key: string]: unknown }): boolean {
-  if (operation === 'rerank') return typeof body.message === 'string'
+function isErrorOf({ format, operation, adaptation }: Route, body: { [key: string]: unknown }): boolean {
+  if (operation === 'rerank' || adaptation === 'cohere') return typeof body.message === 'string'
   const error = body.error as { [key: string]: unknown }
   switch (format) {
     case 'messages':

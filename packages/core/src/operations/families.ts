@@ -143,6 +143,16 @@ export const vendorRoutes: readonly Route[] = [
   ),
   // Its client opens a connection when it is created.
   { method: 'GET', path: '/v1/tcp_warming', family: 'Cerebras', operation: 'ping', format: 'chat' },
+  { method: 'POST', path: '/v2/chat', family: 'Cohere', operation: 'generate', format: 'chat', adaptation: 'cohere' },
+  {
+    method: 'POST',
+    path: '/v2/embed',
+    family: 'Cohere',
+    operation: 'embeddings',
+    format: 'chat',
+    dialect: 'cohere',
+    adaptation: 'cohere',
+  },
   ...notOffered('OpenRouter', 'GET', { adaptation: 'openrouter', hostMayOwn: true }, [
     ['/api/v1/credits', 'The gateway has no credits. Its operator can tell you the limits of your token.'],
     ['/api/v1/key', 'The gateway describes no tokens. Its operator can tell you the limits of your token.'],
@@ -162,6 +172,13 @@ export const agentFamilies: readonly AgentFamily[] = [
     agents: ['mistral-client-'],
     paths: ['/v1/chat/completions', '/v1/embeddings', '/v1/models', '/v1/models/{model}'],
     differs: { adaptation: 'mistral', listDialect: 'mistral' },
+  },
+  {
+    family: 'Cohere',
+    // TypeScript, Python.
+    agents: ['cohere-ai/', 'cohere/'],
+    paths: ['/v1/models', '/v1/models/{model}'],
+    differs: { adaptation: 'cohere', listDialect: 'cohere' },
   },
 ]
 

@@ -35,6 +35,7 @@ const isCodecDialect = (dialect: string | undefined): dialect is CodecDialect =>
 
 /** The same for adaptations of clients. */
 const adaptedErrors: { readonly [A in AdaptationName]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
+  cohere: encodeRerankError,
   openrouter: (error) => ({ error: openRouterError(error) }),
 }
 

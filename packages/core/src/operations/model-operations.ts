@@ -57,6 +57,7 @@ const places: { readonly [O in OperationName]: { readonly [dialect: string]: Mod
   completions: { openai: common },
   embeddings: {
     openai: common,
+    cohere: common,
     gemini: gemini,
     'gemini-batch': gemini,
     vertex: gemini,

@@ -2,11 +2,13 @@ import { GatewayError } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { Operation } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
+import { toCohereList, toCohereModel } from '../formats/chat/cohere-list.ts'
 import { toMistralList, toMistralModel } from '../formats/chat/mistral-list.ts'
 import { toOpenRouterList, toOpenRouterModel } from '../formats/chat/openrouter-list.ts'
 import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import { toPublisherList, toPublisherModel } from '../formats/gemini/publisher-list.ts'
+import type { ModelDescription } from '../formats/model-card.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { modelDescriber } from './describe-models.ts'
 import type { Handler, Route } from './route.ts'
@@ -27,8 +29,9 @@ export const handleListModels: Handler = async ({ codec, shared, record, inbound
   const { encodeModelList } = await loadFullCodec(codec)
   const describe = await modelDescriber(shared, false)
   const names = shared.router.list(record.identity)
-  const list = encodeModelList(names, describe, new URLSearchParams(inbound.query), firstListed())
-  return jsonReply(record, dialectOf(route, codec).list(list))
+  const query = new URLSearchParams(inbound.query)
+  const list = encodeModelList(names, describe, query, firstListed())
+  return jsonReply(record, dialectOf(route, codec).list(list, describe, query))
 }
 
 /** Returns one model, which the path or the body names. Rejects with a 404 for an unknown one. */
@@ -38,7 +41,8 @@ export const handleGetModel: Handler = async (call) => {
   checkKnown(model, shared.router.has(model, record.identity))
   const { encodeModel } = await loadFullCodec(codec)
   const describe = await modelDescriber(shared, false)
-  return jsonReply(record, dialectOf(route, codec).entry(encodeModel(describe(model), firstListed())))
+  const description = describe(model)
+  return jsonReply(record, dialectOf(route, codec).entry(encodeModel(description, firstListed()), description))
 }
 
 /** The types of models that Azure AI inference has, by operation. The first one that a model supports is its type. */
@@ -78,13 +82,14 @@ function modelIn({ value: { model } }: RequestBody): string {
 
 /** Changes a list, and an entry of one, for clients that require members which the format does not have. */
 interface ListDialect {
-  list(list: JsonObject): JsonObject
-  entry(entry: JsonObject): JsonObject
+  list(list: JsonObject, describe: (name: string) => ModelDescription, query: URLSearchParams): JsonObject
+  entry(entry: JsonObject, model: ModelDescription): JsonObject
 }
 
 const unchanged: ListDialect = { list: (list) => list, entry: (entry) => entry }
 
 const listDialects: Readonly<Record<NonNullable<Route['listDialect']>, ListDialect>> = {
+  cohere: { list: toCohereList, entry: toCohereModel },
   mistral: { list: toMistralList, entry: toMistralModel },
   openrouter: { list: toOpenRouterList, entry: toOpenRouterModel },
   publisher: { list: toPublisherList, entry: toPublisherModel },

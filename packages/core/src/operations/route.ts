@@ -96,7 +96,7 @@ export interface Route {
   /** For model operations: the client's dialect. For chat generation: a dialect of the format (see `CodecDialect`). */
   readonly dialect?: string
   /** For model lists: the client's dialect of the format. Default: the format's own. */
-  readonly listDialect?: 'mistral' | 'openrouter' | 'publisher'
+  readonly listDialect?: 'cohere' | 'mistral' | 'openrouter' | 'publisher'
   /** The clients' deviations from the format. Default: none. */
   readonly adaptation?: AdaptationName
   /** Other routes of the same path and method, for clients whose `user-agent` begins so. */

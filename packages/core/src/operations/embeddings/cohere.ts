@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect } from '../operation.ts'
+import { cohereClient } from './cohere-client.ts'
 import {
   type EmbeddingPart,
   type EmbeddingsRequest,
@@ -37,6 +38,7 @@ const usageOf = (meta: JsonObject) => {
 export const cohere: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'cohere',
   errors: 'chat',
+  ...cohereClient,
 
   encodeRequest(request, context) {
     const { encoding, dimensions, truncate } = request
