@@ -38,6 +38,7 @@ const anyReference = {
   containers: 'pass',
   vectorStores: 'pass',
   caches: 'pass',
+  guardrails: 'pass',
 } as const
 
 /** Creates a gateway with one upstream for every model name. */

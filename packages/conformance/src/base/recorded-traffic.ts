@@ -10,6 +10,9 @@ export const formats: readonly Format[] = ['chat', 'messages', 'gemini', 'respon
 /** The same with Ollama's format, which no upstream has. There are no recordings of it. */
 export type ClientFormat = Format | 'ollama'
 export const clientFormats: readonly ClientFormat[] = [...formats, 'ollama']
+/** Returns whether a client format of core is one of them. */
+export const isClientFormat = (format: string): format is ClientFormat =>
+  (clientFormats as readonly string[]).includes(format)
 
 /** The two formats of tests over servers. */
 export type WireFormat = 'chat' | 'messages'

@@ -1,5 +1,5 @@
+import type { Format } from '@modelgate/core'
 import type { JsonObject } from '../base/json.ts'
-import type { ClientFormat } from '../base/recorded-traffic.ts'
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const schema = {
@@ -10,7 +10,7 @@ const schema = {
 }
 
 /** Feature-rich requests of each format. The tests add the model. */
-export const bodies: { readonly [F in ClientFormat]: readonly JsonObject[] } = {
+export const bodies: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: [
     { messages: [{ role: 'user', content: 'hello' }] },
     {
@@ -322,6 +322,70 @@ export const bodies: { readonly [F in ClientFormat]: readonly JsonObject[] } = {
           },
         },
       ],
+    },
+  ],
+  converse: [
+    { messages: [{ role: 'user', content: [{ text: 'hello' }] }] },
+    {
+      system: [{ text: 'Be brief.' }, { cachePoint: { type: 'default', ttl: '1h' } }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { text: 'What is it?' },
+            { image: { format: 'png', source: { bytes: pixel } } },
+            { document: { format: 'pdf', name: 'a', source: { bytes: 'JVBERi0=' }, citations: { enabled: true } } },
+            { document: { format: 'txt', name: 'b', source: { text: 'words' } } },
+            { video: { format: 'mp4', source: { bytes: 'AAAA' } } },
+            { guardContent: { text: { text: 'check this', qualifiers: ['guard_content'] } } },
+            { cachePoint: { type: 'default' } },
+          ],
+        },
+      ],
+      inferenceConfig: { maxTokens: 100, temperature: 0.5, topP: 0.9, stopSequences: ['a'] },
+      additionalModelRequestFields: { top_k: 5 },
+      additionalModelResponseFieldPaths: ['/stop_sequence'],
+      requestMetadata: { a: 'b' },
+      serviceTier: { type: 'flex' },
+      performanceConfig: { latency: 'optimized' },
+      outputConfig: {
+        textFormat: {
+          type: 'json_schema',
+          structure: { jsonSchema: { name: 'weather', schema: JSON.stringify(schema) } },
+        },
+      },
+    },
+    {
+      messages: [
+        { role: 'user', content: [{ text: 'weather?' }] },
+        {
+          role: 'assistant',
+          content: [
+            { reasoningContent: { reasoningText: { text: 'hm', signature: 'c2lnbmF0dXJl' } } },
+            { reasoningContent: { redactedContent: 'ZGF0YQ==' } },
+            { text: 'I look.' },
+            { toolUse: { toolUseId: 'tooluse_a', name: 'lookup', input: { city: 'Ulm' } } },
+            { toolUse: { toolUseId: 'tooluse_b', name: 'lookup', input: {} } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { toolResult: { toolUseId: 'tooluse_a', content: [{ text: 'sunny' }], status: 'success' } },
+            { toolResult: { toolUseId: 'tooluse_b', content: [{ json: { rain: true } }], status: 'error' } },
+            { text: 'and?' },
+          ],
+        },
+      ],
+      toolConfig: {
+        tools: [
+          { toolSpec: { name: 'lookup', description: 'weather', inputSchema: { json: schema }, strict: true } },
+          { cachePoint: { type: 'default' } },
+        ],
+        toolChoice: { tool: { name: 'lookup' } },
+      },
+      additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      guardrailConfig: { guardrailIdentifier: 'g', guardrailVersion: '1', trace: 'enabled' },
     },
   ],
 }

@@ -196,6 +196,79 @@ const more: { readonly [F in SharedFormat]: readonly JsonObject[] } = {
       prompt_cache_options: { mode: 'explicit', ttl: '30m' },
     },
   ],
+  converse: [
+    {
+      system: [{ guardContent: { text: { text: 'policy', qualifiers: ['grounding_source'] } } }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { image: { format: 'jpeg', source: { s3Location: { uri: 's3://bucket/a.jpg', bucketOwner: '1' } } } },
+            { document: { name: 'c', source: { content: [{ text: 'one' }, { text: 'two' }] }, context: 'd' } },
+            { audio: { format: 'wav', source: { bytes: 'UklGRg==' } } },
+            { guardContent: { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } } },
+            {
+              searchResult: {
+                ...{ source: 'https://e.example', title: 't', citations: { enabled: true } },
+                content: [{ text: 'found' }],
+              },
+            },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            {
+              citationsContent: {
+                content: [{ text: 'so' }],
+                citations: [
+                  {
+                    ...{ title: 't', source: 'https://e.example', sourceContent: [{ text: 'c' }] },
+                    location: { documentPage: { documentIndex: 0, start: 1, end: 2 } },
+                  },
+                  { location: { web: { url: 'https://e.example', domain: 'e.example' } } },
+                ],
+              },
+            },
+            { toolUse: { toolUseId: 'srv_a', name: 'nova_grounding', input: {}, type: 'server_tool_use' } },
+            { toolUse: { toolUseId: 'tooluse_a', name: 'lookup', input: { list: [{ a: 1 }] } } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              toolResult: {
+                toolUseId: 'tooluse_a',
+                content: [
+                  { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } },
+                  { json: { list: [{ a: 1 }] } },
+                ],
+              },
+            },
+          ],
+        },
+        {
+          role: 'system',
+          content: [{ toolRemoval: { tool: { type: 'tool_reference', name: 'lookup' } } }, { text: 'In French.' }],
+        },
+        { role: 'user', content: [{ text: 'go on' }] },
+      ],
+      toolConfig: {
+        tools: [
+          { toolSpec: { name: 'lookup', inputSchema: { json: { type: 'object', properties: {} } } } },
+          { systemTool: { name: 'nova_grounding' } },
+        ],
+        toolChoice: { any: {} },
+      },
+      promptVariables: { a: { text: 'b' } },
+      outputConfig: { effort: 'high' },
+      additionalModelRequestFields: {
+        ...{ anthropic_beta: ['b'], reasoningConfig: { type: 'enabled', maxReasoningEffort: 'low' } },
+        inferenceConfig: { topK: 4 },
+      },
+    },
+  ],
 }
 
 const requestsFor = (format: Format): readonly JsonObject[] =>
@@ -206,13 +279,14 @@ export const requestsOf: { readonly [F in Format]: readonly JsonObject[] } = {
   gemini: requestsFor('gemini'),
   responses: requestsFor('responses'),
   ollama: requestsFor('ollama'),
+  converse: requestsFor('converse'),
 }
 
 export const chatUsage = {
   ...{ prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 },
   completion_tokens_details: { reasoning_tokens: 2 },
 }
-const moreAnswers: { readonly [F in SharedFormat]: readonly JsonObject[] } = {
+const moreAnswers: { readonly [F in Exclude<SharedFormat, 'converse'>]: readonly JsonObject[] } = {
   chat: [
     {
       ...{ id: 'c', object: 'chat.completion', created: 1, model: 'recorded', usage: chatUsage },
@@ -316,5 +390,5 @@ export const answersOf: { readonly [F in UpstreamFormat]: readonly JsonObject[] 
   messages: [...richAnswers.messages, ...moreAnswers.messages],
   gemini: [...richAnswers.gemini, ...moreAnswers.gemini],
   responses: [...richAnswers.responses, ...moreAnswers.responses],
-  converse: [wholeAnswer],
+  converse: [wholeAnswer, ...richAnswers.converse],
 }

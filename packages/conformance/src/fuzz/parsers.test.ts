@@ -8,6 +8,7 @@ import {
   framesToEvents,
   inPieces,
   memorySpool,
+  namedFrames,
   parseForm,
   textHeader,
 } from '@modelgate/core/test-support'
@@ -103,8 +104,7 @@ describe('parser of AWS event stream frames', () => {
           const all = mutateBytes(concatBytes(frames.map((at) => good[at] as Uint8Array)), bytes)
           const read = async (size: number): Promise<string> => {
             let text = ''
-            for await (const part of framesToEvents(inPieces(all, size), (event, data) => ({ event, data })))
-              text += decoder.decode(part)
+            for await (const part of framesToEvents(inPieces(all, size), namedFrames)) text += decoder.decode(part)
             return text
           }
           const kinds = ['upstream_bad_response', 'upstream_truncated', 'rate_limited', 'upstream_error']

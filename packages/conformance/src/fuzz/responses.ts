@@ -1,10 +1,10 @@
+import type { SharedFormat } from '@modelgate/core'
 import type { JsonObject } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
 
 const usage = { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12, prompt_tokens_details: { cached_tokens: 1 } }
 
 /** Feature-rich responses, as each format's servers write them. */
-export const richAnswers: { readonly [F in Format]: readonly JsonObject[] } = {
+export const richAnswers: { readonly [F in SharedFormat]: readonly JsonObject[] } = {
   chat: [
     {
       ...{ id: 'chatcmpl-2', object: 'chat.completion', created: 1, model: 'recorded', service_tier: 'default', usage },
@@ -159,6 +159,38 @@ export const richAnswers: { readonly [F in Format]: readonly JsonObject[] } = {
         { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_b', name: 'run', input: 'a' },
       ],
       usage: { input_tokens: 3, output_tokens: 9, total_tokens: 12, output_tokens_details: { reasoning_tokens: 2 } },
+    },
+  ],
+  converse: [
+    {
+      output: {
+        message: {
+          role: 'assistant',
+          content: [
+            { reasoningContent: { reasoningText: { text: 'hm', signature: 'c2ln' } } },
+            { reasoningContent: { redactedContent: 'ZGF0YQ==' } },
+            { text: 'so' },
+            {
+              citationsContent: {
+                content: [{ text: 'cited' }],
+                citations: [{ title: 't', location: { web: { url: 'https://e.example', domain: 'e.example' } } }],
+              },
+            },
+            { toolUse: { toolUseId: 'tooluse_a', name: 'lookup', input: { city: 'Ulm' } } },
+            { image: { format: 'png', source: { bytes: 'iVBORw0K' } } },
+          ],
+        },
+      },
+      stopReason: 'tool_use',
+      usage: {
+        ...{ inputTokens: 3, outputTokens: 9, totalTokens: 13, cacheReadInputTokens: 1, cacheWriteInputTokens: 0 },
+        cacheDetails: [{ ttl: '5m', inputTokens: 0 }],
+      },
+      metrics: { latencyMs: 5 },
+      trace: { guardrail: { actionReason: 'No action.' }, promptRouter: { invokedModelId: 'm' } },
+      performanceConfig: { latency: 'standard' },
+      additionalModelResponseFields: { stop_sequence: 'a', other: 1 },
+      serviceTier: { type: 'flex' },
     },
   ],
 }

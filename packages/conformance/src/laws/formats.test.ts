@@ -94,8 +94,8 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
       'context_length_exceeded',
       'quota_exceeded',
     ] as const) {
-      const { status, body } = codec.encodeError({ kind, status: 400, message: 'It did not work.' }, 'req_1')
-      const back = codec.decodeError(status, body)
+      const { status, headers, body } = codec.encodeError({ kind, status: 400, message: 'It did not work.' }, 'req_1')
+      const back = codec.decodeError(status, body, (name) => headers?.[name])
       expect(back.message).toContain('It did not work.')
       // Formats without a name for a kind use a more general one.
       const wider: Readonly<Record<string, string>> = {

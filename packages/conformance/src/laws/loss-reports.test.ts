@@ -14,6 +14,7 @@ const least: { readonly [F in Format]: JsonObject } = {
   gemini: { model: 'm', contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   responses: { model: 'm', input: [{ role: 'user', content: 'hi' }] },
   ollama: { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: false },
+  converse: { model: 'm', messages: [{ role: 'user', content: [{ text: 'hi' }] }] },
 }
 const request = (from: Format, to: UpstreamFormat, more: JsonObject, model?: string): Outcome =>
   sendRequest(codecOf(from), codecOf(to), { ...least[from], ...more }, model)

@@ -48,9 +48,11 @@ function decodedRequest(client: RoundTripCodec, request: ModelRequest, context =
   return { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
 }
 
-/** Settings that only some formats need: token counts of a stream, an effort without visible reasoning. */
+/** Settings that only some formats need: token counts of a stream, visible reasoning, an effort without it. */
 const doneAnyway = ({ reasoning }: ModelRequest, field: string): boolean =>
-  field === 'output.includeUsage' || (field === 'reasoning.adaptive' && reasoning?.adaptive === false)
+  field === 'output.includeUsage' ||
+  (field === 'reasoning.summary' && reasoning?.summary === 'auto') ||
+  (field === 'reasoning.adaptive' && reasoning?.adaptive === false)
 
 /** Translates the events of an upstream response to the client's format. */
 function translateEvents(

@@ -96,6 +96,7 @@ const states: readonly State[] = [
         containers: [listed],
         vectorStores: [listed],
         caches: [listed],
+        guardrails: [listed],
       },
     },
   },

@@ -204,11 +204,12 @@ export const fieldAt = (request: ModelRequest, field: string): unknown => {
 }
 
 /**
- * Returns true if `parallelTools` means nothing: several calls are the default, and without tools their number is
- * irrelevant.
+ * Returns true for the choice `auto`, which is the default, and if `parallelTools` means nothing: several calls are the
+ * default, and without tools their number is irrelevant.
  */
 export const isMeaningless = ({ tools }: ModelRequest, field: string): boolean =>
-  field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none')
+  (field === 'tools.choice' && tools?.choice === 'auto') ||
+  (field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none'))
 
 /** Removes strict: false, which is every format's default, and strict: true where its loss is reported. */
 export const comparableValue = (field: string, value: unknown, reported: readonly string[]): unknown =>

@@ -127,11 +127,21 @@ function changes(now: JsonObject, before: JsonObject): Change[] {
 
 const lastStep = (place: string): string => place.slice(place.lastIndexOf('/') + 1)
 
-function places(value: Json, at = '', into: Map<string, Json> = new Map()): Map<string, Json> {
+function places(given: Json, at = '', into: Map<string, Json> = new Map()): Map<string, Json> {
+  const value = typeof given === 'string' && given.startsWith('{') ? (objectIn(given) ?? given) : given
   if (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
     for (const [key, inner] of Object.entries(value)) places(inner, `${at}/${key}`, into)
   else into.set(at, value)
   return into
+}
+
+/** Returns the object in a JSON text: some formats have schemas and arguments as text. */
+function objectIn(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns the value at a JSON Pointer. */

@@ -13,7 +13,7 @@ test.skipIf(!haveSpecifications)(
   },
 )
 
-const formats = ['chat', 'messages', 'gemini', 'responses'] as const
+const formats = ['chat', 'messages', 'gemini', 'responses', 'converse'] as const
 
 const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
 const answers: Readonly<Record<SharedFormat, JsonObject>> = {
@@ -40,12 +40,19 @@ const answers: Readonly<Record<SharedFormat, JsonObject>> = {
     ],
     usage,
   },
+  converse: {
+    output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
+    stopReason: 'end_turn',
+    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+    metrics: { latencyMs: 1 },
+  },
 }
 const paths: Readonly<Record<SharedFormat, string>> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
   gemini: '/v1beta/models/m:generateContent',
   responses: '/v1/responses',
+  converse: '/model/m/converse',
 }
 
 const upstreamOf = (format: SharedFormat): Upstream => ({
@@ -74,6 +81,7 @@ function gatewayFor(...served: readonly SharedFormat[]) {
       containers: all,
       vectorStores: all,
       caches: all,
+      guardrails: all,
     },
     responses: { store: false },
     logger: false,

@@ -6,8 +6,8 @@ import { requestDocuments, walkOf } from './request-documents.ts'
 import { distinct, type Probe, probesOf } from './walk.ts'
 
 /**
- * The list of every request field that the four published OpenAPI documents name (OpenAI, Anthropic, Google, Open
- * Responses), with every enum value and one value of each other kind. It is derived from the documents and checked in,
+ * The list of every request field that the published OpenAPI documents (OpenAI, Anthropic, Google, Open Responses) and
+ * Bedrock's SDK name, with every enum value and one value of each other kind. It is derived from the documents and checked in,
  * so that the tests run without them. `npx vitest run --config vitest.workspace.ts --project conformance
  * published-values -u` rewrites it; the documents must be next to the checkout or at MODELGATE_SHARED.
  *
@@ -71,6 +71,7 @@ const smallest: Readonly<Record<SharedFormat, JsonObject>> = {
   messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
   responses: { model: 'm', input: 'Hello' },
+  converse: { messages: [{ role: 'user', content: [{ text: 'Hello' }] }] },
 }
 
 /**
@@ -86,7 +87,7 @@ export function bodyWith({ format, path }: PublishedField, value: Json): JsonObj
     inner = name === '[]' ? [inner] : { [name === '{}' ? 'probed' : name]: inner }
   }
   const body = { ...smallest[format], ...(inner as JsonObject) }
-  if (Array.isArray(body.messages)) body.messages = body.messages.map(complete)
+  if (Array.isArray(body.messages)) body.messages = body.messages.map((message) => complete(message, format))
   return body
 }
 
@@ -96,9 +97,10 @@ function labelled(labels: string): JsonObject {
 }
 
 /** The specification requires a role, and the content of a user message. */
-function complete(message: Json): Json {
+function complete(message: Json, format: SharedFormat): Json {
   if (!isObject(message)) return message
   const { role = 'user' } = message
+  if (format === 'converse') return { role, content: [{ text: 'Hello' }], ...message }
   return role === 'user' && message.content === undefined
     ? { role, content: 'Hello', ...message }
     : { role, ...message }

@@ -1,7 +1,7 @@
 import type { SharedFormat } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import { type Json, listOf, objectOf } from '../base/json.ts'
-import { readSchemas } from './schema.ts'
+import { bedrockModel, readSchemas } from './schema.ts'
 import { schemaWith, type ValueRule } from './values.ts'
 import type { Walk } from './walk.ts'
 
@@ -211,12 +211,60 @@ const responses: RequestDocument = {
   ],
 }
 
+const converseCalls: JsonObject = {
+  role: 'assistant',
+  content: ['call_a', 'call_b'].map((toolUseId) => ({ toolUse: { toolUseId, name: 'lookup', input: {} } })),
+}
+const converseTool = (name: string): JsonObject => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } })
+/** Gives the tested message the role in which its block may stand. */
+const spokenBy =
+  (role: string) =>
+  (body: JsonObject): JsonObject => {
+    const [first = null, tested = null, ...rest] = listOf(body.messages)
+    return tested === null ? body : { ...body, messages: [first, { ...objectOf(tested), role }, ...rest] }
+  }
+const converse: RequestDocument = {
+  file: bedrockModel,
+  root: 'ConverseRequest',
+  smallest: { model: 'probed', messages: [{ role: 'user', content: [{ text: 'hello' }] }] },
+  consumed: ['modelId'],
+  values: [
+    schemaRule(/\/inputSchema.*\/json$/),
+    { at: /\/jsonSchema\/schema$/, give: (t) => [JSON.stringify(schemaWith(t))] },
+    { at: /\/s3Location\/uri$/, give: (t) => [`s3://bucket/${t}`] },
+    { at: /\/additionalModelResponseFieldPaths\/\*$/, give: (t) => [`/${t}`] },
+    { at: /\/toolChoice.*\/name$/, give: () => names },
+    { at: /\/tool(Addition|Removal)\/tool\/name$/, give: () => names },
+    { at: /\/tool(Addition|Removal)\/tool\/type$/, give: () => ['tool_reference'] },
+    { at: /\/toolResult\/toolUseId$/, give: () => ['call_a', 'call_b'] },
+  ],
+  required: {
+    Message: { role: 'user', content: [{ text: 'well' }] },
+    CitationsContentBlock: { content: [{ text: 'well' }] },
+    ToolResultBlock: { content: [{ text: 'well' }] },
+    OutputFormat: { structure: { jsonSchema: { schema: '{"type":"object"}' } } },
+  },
+  beside: {},
+  around: [
+    {
+      at: /^\/toolConfig\/toolChoice/,
+      add: (body) => ({ ...body, toolConfig: { ...objectOf(body.toolConfig), tools: names.map(converseTool) } }),
+    },
+    { at: /ContentBlock\.(toolUse|reasoningContent|citationsContent)\]/, add: spokenBy('assistant') },
+    { at: /\.tool(Addition|Removal)\]/, add: spokenBy('system') },
+    { at: /\.toolResult\]/, add: before('messages', converseCalls) },
+    { at: /\.tool(Addition|Removal)\]/, add: beside({ toolConfig: { tools: names.map(converseTool) } }) },
+    { at: /^\/messages/, add: between('messages', { role: 'assistant', content: [{ text: 'well' }] }) },
+  ],
+}
+
 /** Requests of each format's clients, according to its publisher. */
 export const requestDocuments: { readonly [F in SharedFormat]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaCreateMessageParams' }],
   gemini: [gemini],
   responses: [responses],
+  converse: [converse],
 }
 
 export const walkOf = (document: RequestDocument): Walk => ({ ...document, schemas: readSchemas(document.file) })

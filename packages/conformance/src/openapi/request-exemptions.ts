@@ -1,11 +1,12 @@
 import type { Meaning } from './field-arrival.ts'
+import { formatMeanings, typeMeanings } from './media-formats.ts'
 import type { Exemption } from './verdict.ts'
 
 /** Values of one format that another expresses differently. All others must arrive unchanged. */
 export const meanings: readonly Meaning[] = [
   // tool choices
-  { at: /tool_choice|mode$/, value: 'required', as: ['any'] },
-  { at: /mode$/, value: 'ANY', as: ['required'] },
+  { at: /tool_choice|mode$/, value: 'required', as: ['any', 'any:'] },
+  { at: /mode$/, value: 'ANY', as: ['required', 'any:'] },
   { at: /parallel_tool_calls$/, value: false, as: [true] },
   { at: /disable_parallel_tool_use$/, value: true, as: [false] },
   // reasoning
@@ -15,19 +16,22 @@ export const meanings: readonly Meaning[] = [
   { at: /thinking.*\/display$/, value: 'omitted', as: ['includeThoughts:', 'summary:'] },
   { at: /summary$/, value: 'auto', as: [true, 'summarized'] },
   // tiers
-  { at: /service_?tier$/i, value: 'default', as: ['standard_only', 'standard'] },
-  { at: /service_?tier$/i, value: 'standard_only', as: ['default', 'standard'] },
-  { at: /service_?tier$/i, value: 'standard', as: ['default', 'standard_only'] },
+  { at: /service_?tier(\/type)?$/i, value: 'default', as: ['standard_only', 'standard'] },
+  { at: /service_?tier(\/type)?$/i, value: 'standard_only', as: ['default', 'standard'] },
+  { at: /service_?tier(\/type)?$/i, value: 'standard', as: ['default', 'standard_only'] },
   // media
   { at: /input_audio\/format$/, value: 'wav', as: ['audio/wav'] },
   { at: /input_audio\/format$/, value: 'mp3', as: ['audio/mpeg'] },
   { at: /mimeType$/, value: 'audio/wav', as: ['wav'] },
+  ...formatMeanings('image', 'document', 'video', 'audio'),
+  ...typeMeanings(/^image\/|video\/mp4/),
   // log probabilities
   { at: /^\/logprobs$/, value: true, as: ['message.output_text.logprobs'] },
   { at: /responseLogprobs$/, value: true, as: ['message.output_text.logprobs'] },
   { at: /^\/include\/\*$/, value: 'message.output_text.logprobs', as: [true] },
   // results and schemas
-  { at: /is_error$/, value: true, as: ['error:'] },
+  { at: /is_error$/, value: true, as: ['error:', 'error'] },
+  { at: /toolResult\/status$/, value: 'error', as: ['error:', true] },
   { at: /nullable$/, value: true, as: ['null'] },
   // roles
   { at: /role$/, value: 'assistant', as: ['model'] },
@@ -49,13 +53,13 @@ export const exemptions: readonly Exemption[] = [
     why: 'the gateway always requests usage and returns it to clients that requested it',
   },
   { from: 'chat', at: /\/format\[type=text\]\/type$/, why: silence },
-  { from: 'chat', at: /^\/modalities\/\*$/, value: 'text', to: ['messages', 'responses'], why: silence },
-  { from: 'chat', at: /^\/response_format\[type=text\]\/type$/, to: ['messages'], why: silence },
-  { from: 'chat', at: /\[role=function\]\/name$/, to: ['messages', 'responses'], why: namedById },
+  { from: 'chat', at: /^\/modalities\/\*$/, value: 'text', to: ['messages', 'responses', 'converse'], why: silence },
+  { from: 'chat', at: /^\/response_format\[type=text\]\/type$/, to: ['messages', 'converse'], why: silence },
+  { from: 'chat', at: /\[role=function\]\/name$/, to: ['messages', 'responses', 'converse'], why: namedById },
   { from: 'messages', at: /\/(is_error|disable_parallel_tool_use|strict)$/, value: false, why: silence },
   { from: 'messages', at: /^\/tools\/\*\[(Beta)?Tool\]\/type$/, why: silence },
   { from: 'messages', at: /^\/speed$/, value: 'standard', why: silence },
-  { from: 'messages', at: /^\/service_tier$/, value: 'auto', to: ['gemini'], why: silence },
+  { from: 'messages', at: /^\/service_tier$/, value: 'auto', to: ['gemini', 'converse'], why: silence },
   {
     from: 'messages',
     at: /^\/thinking.*\/(type|display)$/,
@@ -66,24 +70,42 @@ export const exemptions: readonly Exemption[] = [
   { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON treats it as absent' },
   { from: 'gemini', at: /\/(thought|nullable|includeThoughts)$/, value: false, why: silence },
   { from: 'gemini', at: /^\/systemInstruction\/role$/, why: 'instructions have one role, regardless of this field' },
-  { from: 'gemini', at: /\/functionResponse\/name$/, to: ['messages', 'responses'], why: namedById },
-  { from: 'gemini', at: /\/responseModalities\/\*$/, value: 'TEXT', to: ['messages', 'responses'], why: silence },
+  { from: 'gemini', at: /\/functionResponse\/name$/, to: ['messages', 'responses', 'converse'], why: namedById },
+  {
+    from: 'gemini',
+    at: /\/responseModalities\/\*$/,
+    value: 'TEXT',
+    to: ['messages', 'responses', 'converse'],
+    why: silence,
+  },
   {
     from: 'responses',
     at: /^\/include\/\*$/,
     value: 'reasoning.encrypted_content',
-    to: ['chat', 'messages', 'gemini'],
+    to: ['chat', 'messages', 'gemini', 'converse'],
     why: 'responses of these formats always contain seals',
   },
   { from: 'responses', at: /\/format\[type=text\]\/type$/, why: silence },
   { from: 'responses', at: /\[type=message (Easy)?InputMessage\]\/type$/, why: silence },
-  { from: 'chat', at: /\/json_schema\/strict$/, value: true, to: ['messages', 'gemini'], why: strictAnyway },
-  { from: 'responses', at: /^\/text\/format.*\/strict$/, value: true, to: ['messages', 'gemini'], why: strictAnyway },
-  { from: 'responses', at: /\/strict$/, value: false, to: ['messages', 'gemini'], why: silence },
+  {
+    from: 'chat',
+    at: /\/json_schema\/strict$/,
+    value: true,
+    to: ['messages', 'gemini', 'converse'],
+    why: strictAnyway,
+  },
+  {
+    from: 'responses',
+    at: /^\/text\/format.*\/strict$/,
+    value: true,
+    to: ['messages', 'gemini', 'converse'],
+    why: strictAnyway,
+  },
+  { from: 'responses', at: /\/strict$/, value: false, to: ['messages', 'gemini', 'converse'], why: silence },
   {
     from: 'responses',
     at: /\[type=tool_search_output\]\/(call_id|execution)$/,
-    to: ['chat', 'messages', 'gemini'],
+    to: ['chat', 'messages', 'gemini', 'converse'],
     why: 'the item is reported as dropped; its tools are offered with the others',
   },
   {
@@ -102,4 +124,33 @@ export const exemptions: readonly Exemption[] = [
     humble: true,
     why: thoughtless,
   },
+  ...(['chat', 'messages', 'gemini', 'responses'] as const).map(
+    (from): Exemption => ({
+      from,
+      at: /^\/(tool_?choice|toolConfig\/functionCallingConfig\/mode|function_call)/i,
+      value: /^auto$/i,
+      to: ['converse'],
+      why: silence,
+    }),
+  ),
+  ...(['messages', 'gemini', 'responses'] as const).map(
+    (from): Exemption => ({
+      from,
+      at: /(display|summary|includeThoughts)$/,
+      value: /^(summarized|auto|true)$/,
+      to: ['converse'],
+      humble: true,
+      why: 'these models show their reasoning whenever they reason',
+    }),
+  ),
+  {
+    from: 'messages',
+    at: /cache_control\/ttl$/,
+    value: '5m',
+    to: ['converse'],
+    humble: true,
+    why: 'is the only lifetime of their caches',
+  },
+  { from: 'converse', at: /toolResult\/status$/, value: 'success', why: silence },
+  { from: 'converse', at: /\/strict$/, value: false, why: silence },
 ]

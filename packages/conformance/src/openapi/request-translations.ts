@@ -11,9 +11,21 @@ import type { Carried } from './field-arrival.ts'
 
 /** Models that accept everything in their format, and others with fewer features, for which losses are reported. */
 export const models: readonly { readonly [F in SharedFormat]: string }[] = [
-  { chat: 'gpt-next', messages: 'claude-next', gemini: 'house-model', responses: 'gpt-next' },
-  { chat: 'gpt-4', messages: 'claude-2', gemini: 'gemini-2.0-flash', responses: 'gpt-4' },
-  { chat: 'gpt-4', messages: 'claude-opus-5-5', gemini: 'gemini-3-pro', responses: 'gpt-4' },
+  {
+    chat: 'gpt-next',
+    messages: 'claude-next',
+    gemini: 'house-model',
+    responses: 'gpt-next',
+    converse: 'us.anthropic.claude-next',
+  },
+  { chat: 'gpt-4', messages: 'claude-2', gemini: 'gemini-2.0-flash', responses: 'gpt-4', converse: 'meta.llama3-1' },
+  {
+    chat: 'gpt-4',
+    messages: 'claude-opus-5-5',
+    gemini: 'gemini-3-pro',
+    responses: 'gpt-4',
+    converse: 'amazon.nova-2-lite',
+  },
 ]
 
 export const pairs: readonly (readonly [Codec, Codec])[] = codecs.flatMap((from) =>

@@ -2,6 +2,7 @@ import type { SharedFormat } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import { listOf, objectOf } from '../base/json.ts'
 import type { RequestDocument } from './request-documents.ts'
+import { bedrockModel } from './schema.ts'
 
 const unhinted = { values: [], required: {}, beside: {}, around: [], consumed: [] } as const
 
@@ -198,12 +199,50 @@ const responses: RequestDocument = {
   ],
 }
 
+const converse: RequestDocument = {
+  ...unhinted,
+  file: bedrockModel,
+  root: 'ConverseResponse',
+  alone: true,
+  values: [
+    { at: /\/role$/, give: () => ['assistant'] },
+    { at: /^\/usage\/totalTokens$/, give: () => [18_000] },
+    { at: /\/start$/, give: () => [1] },
+    { at: /\/end$/, give: () => [3] },
+  ],
+  required: { TokenUsage: { inputTokens: 9000, outputTokens: 9000, totalTokens: 18_000 } },
+  around: [
+    {
+      at: /^\/stopReason$/,
+      add: (body) =>
+        body.stopReason === 'tool_use'
+          ? {
+              ...body,
+              output: {
+                message: {
+                  role: 'assistant',
+                  content: [{ toolUse: { toolUseId: 'call_a', name: 'lookup', input: {} } }],
+                },
+              },
+            }
+          : body,
+    },
+  ],
+  smallest: {
+    output: { message: { role: 'assistant', content: [{ text: 'well' }] } },
+    stopReason: 'end_turn',
+    usage: { inputTokens: 11, outputTokens: 13, totalTokens: 24 },
+    metrics: { latencyMs: 7 },
+  },
+}
+
 /** Responses of each format's servers, according to its publisher. */
 export const answerDocuments: { readonly [F in SharedFormat]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaMessage' }],
   gemini: [gemini],
   responses: [responses],
+  converse: [converse],
 }
 
 /** Fields that are also checked in streams, which have other places and times for them than unstreamed responses. */
@@ -214,4 +253,5 @@ export const streamFields: { readonly [F in SharedFormat]: RegExp } = {
     /^\/(usageMetadata|promptFeedback|candidates\/\*\/(finish|logprobsResult|groundingMetadata|citationMetadata))/,
   responses:
     /^\/(usage|service_tier|status|incomplete_details|output\/\*\[type=message\]\/content\/\*\[type=output_text\]\/(annotations|logprobs))/,
+  converse: /^\/(usage|stopReason|additionalModelResponseFields|trace|performanceConfig|serviceTier)/,
 }

@@ -87,10 +87,59 @@ function sendPart(part: JsonObject, place: JsonObject, send: (type: string, fiel
   send('response.content_part.done', { ...place, part })
 }
 
+/** Frames reach the codec as named events. */
+function converse({ output, stopReason, additionalModelResponseFields, ...body }: JsonObject): string {
+  const { role = 'assistant', content } = objectOf(objectOf(output).message)
+  const events: JsonObject[] = [{ messageStart: { role } }]
+  for (const [contentBlockIndex, block] of listOf(content).map(objectOf).entries()) {
+    for (const event of blockEvents(block)) {
+      const [[type = '', fields] = []] = Object.entries(event)
+      events.push({ [type]: { contentBlockIndex, ...objectOf(fields) } })
+    }
+    events.push({ contentBlockStop: { contentBlockIndex } })
+  }
+  const fields = additionalModelResponseFields === undefined ? {} : { additionalModelResponseFields }
+  events.push({ messageStop: { ...(stopReason === undefined ? {} : { stopReason }), ...fields } }, { metadata: body })
+  return events
+    .flatMap(Object.entries<Json>)
+    .map(([type, event]) => `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('')
+}
+
+function blockEvents(block: JsonObject): JsonObject[] {
+  const delta = (value: JsonObject): JsonObject => ({ contentBlockDelta: { delta: value } })
+  const { text, toolUse, toolResult, image, reasoningContent, citationsContent } = block
+  if (typeof text === 'string') return [delta({ text })]
+  if (isObject(toolUse)) {
+    const { input = {}, ...start } = toolUse
+    return [{ contentBlockStart: { start: { toolUse: start } } }, delta({ toolUse: { input: JSON.stringify(input) } })]
+  }
+  if (isObject(toolResult)) {
+    const { content, ...start } = toolResult
+    return [{ contentBlockStart: { start: { toolResult: start } } }, delta({ toolResult: listOf(content) })]
+  }
+  if (isObject(image)) {
+    const { source, ...start } = image
+    return [{ contentBlockStart: { start: { image: start } } }, delta({ image: { source: source ?? {} } })]
+  }
+  if (isObject(reasoningContent)) {
+    const { reasoningText, redactedContent } = reasoningContent
+    if (redactedContent !== undefined) return [delta({ reasoningContent: { redactedContent } })]
+    return Object.entries(objectOf(reasoningText)).map(([key, value]) => delta({ reasoningContent: { [key]: value } }))
+  }
+  if (isObject(citationsContent))
+    return [
+      ...listOf(citationsContent.content).map((part) => delta(objectOf(part))),
+      ...listOf(citationsContent.citations).map((citation) => delta({ citation })),
+    ]
+  return [{ contentBlockStart: { start: block } }]
+}
+
 /** Converts an upstream's unstreamed response to a stream. */
 export const streamed: { readonly [F in SharedFormat]: (body: JsonObject) => string } = {
   chat,
   messages,
   gemini,
   responses,
+  converse,
 }

@@ -45,6 +45,11 @@ const asking: { readonly [F in Format]: JsonObject } = {
     top_logprobs: 3,
     stream: false,
   },
+  converse: {
+    model: 'probed',
+    messages: [{ role: 'user', content: [{ text: 'hello' }] }],
+    additionalModelRequestFields: { thinking: { type: 'adaptive' } },
+  },
 }
 const streaming: { readonly [F in Format]: JsonObject } = {
   chat: { stream: true, stream_options: { include_usage: true } },
@@ -52,6 +57,7 @@ const streaming: { readonly [F in Format]: JsonObject } = {
   gemini: { stream: true },
   responses: { stream: true },
   ollama: { stream: true },
+  converse: { stream: true },
 }
 
 /** Returns a request that asks for all optional parts of a response. */

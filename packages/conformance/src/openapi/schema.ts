@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, textOf } from '../base/json.ts'
+import { readBedrockSchemas } from './bedrock-schemas.ts'
 
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
@@ -14,8 +15,12 @@ export const whyNoSpecifications =
 /** The schemas of one document, by name. */
 export type Schemas = JsonObject
 
+/** The model of Amazon Bedrock, which its SDK contains instead of a published document. */
+export const bedrockModel = 'bedrock-runtime'
+
 /** All documents are JSON, regardless of their file extension. */
 export function readSchemas(file: string): Schemas {
+  if (file === bedrockModel) return readBedrockSchemas()
   const document = objectOf(JSON.parse(readFileSync(join(folder, 'specs', file), 'utf8')))
   return objectOf(objectOf(document.components).schemas)
 }

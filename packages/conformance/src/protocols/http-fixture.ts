@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { noSharedHealth, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { objectOf, parseJson, textOf } from '../base/json.ts'
 import { type RawAnswer, type RawCall, rawCall } from '../base/raw-http.ts'
-import { type ClientFormat, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, formats, isClientFormat } from '../base/recorded-traffic.ts'
 import type { Running, ServerKind } from '../base/servers.ts'
 
 export const token = 'client-token-of-alice-77f3'
@@ -118,20 +118,22 @@ export function expectUnknownToken(format: ClientFormat, answer: RawAnswer, oper
 
 /** A route with its parameters filled in, and a valid body. */
 export interface RouteCall {
-  readonly route: Route
+  readonly route: Route & { readonly format: ClientFormat }
   readonly method: string
   readonly path: string
   readonly body?: string
 }
 export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
-  gateway.routes.map((route) => {
+  gateway.routes.flatMap((route) => {
     const { method, format } = route
+    if (!isClientFormat(format)) return []
     const path = route.path
       .replace('{model}', modelOf(format))
       .replace('{id}', 'resp_unknown')
       .replace('{publisher}', 'org')
       .replaceAll(/\{\w+\}/g, 'name')
-    return method === 'POST' ? { route, method, path, body: bodyOf(format) } : { route, method, path }
+    const call = { route: { ...route, format }, method, path }
+    return [method === 'POST' ? { ...call, body: bodyOf(format) } : call]
   })
 
 /** One server with a gateway and a fake provider of all formats. */

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { pathOf } from '../base/gateways.ts'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
 import type { RawAnswer } from '../base/raw-http.ts'
-import { type ClientFormat, clientFormats, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormats, formats, isClientFormat } from '../base/recorded-traffic.ts'
 import { hostsNotFound, servers } from '../base/servers.ts'
 import {
   bearer,
@@ -104,7 +104,8 @@ for (const server of servers)
       /** Returns the dialect of the response if a header decides. */
       const dialectOf = ({ route }: RouteCall, headers: Record<string, string>): ClientFormat => {
         const own = Object.entries(route.formatByHeader ?? {}).find(([name]) => headers[name] !== undefined)
-        return own?.[1] ?? route.format
+        const format = own?.[1] ?? route.format
+        return isClientFormat(format) ? format : route.format
       }
 
       test('lists and serves only the models that the caller may use', async () => {

@@ -55,7 +55,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
 }
 
 /** Removes the padding at the end of base64. The pattern `/=+$/` takes quadratic time if `=` is repeated elsewhere. */
-export function withoutPadding(text: string): string {
+function withoutPadding(text: string): string {
   let end = text.length
   while (text.charCodeAt(end - 1) === 61) end--
   return text.slice(0, end)

@@ -1,11 +1,11 @@
-/** A chat format that clients and upstreams speak: chat completions, messages, generateContent (`gemini`) or responses. */
-export type SharedFormat = 'chat' | 'messages' | 'gemini' | 'responses'
+/** A chat format that clients and upstreams speak: chat completions, messages, generateContent (`gemini`), responses or Bedrock's Converse. */
+export type SharedFormat = 'chat' | 'messages' | 'gemini' | 'responses' | 'converse'
 
 /** A chat format of clients: a shared one, or one that only clients speak. */
 export type Format = SharedFormat | 'ollama'
 
-/** A chat format of upstreams: a shared one, or one that only upstreams speak. */
-export type UpstreamFormat = SharedFormat | 'converse'
+/** A chat format of upstreams. */
+export type UpstreamFormat = SharedFormat
 
 /** Any chat format. */
 export type AnyFormat = Format | UpstreamFormat
@@ -54,6 +54,8 @@ export type Operation =
   | 'realtime'
   /** An endpoint with the same response for every request. */
   | 'static-response'
+  /** A body in the format of the model's vendor. It becomes another operation once it is read. */
+  | 'invoke'
   /** An endpoint of a plugin. */
   | 'plugin'
   | OperationName

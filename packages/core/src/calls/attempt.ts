@@ -260,8 +260,10 @@ export class Attempt {
     if (refused !== undefined) throw await refused
     pump.delimited = response.delimited === true
     const type = contentTypeOf(response)
-    const { toEvents } = this.#options.request.hosting ?? {}
-    if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
+    const { lane, hosting } = this.#options.request
+    const toEvents = lane.readsFrames === true ? undefined : hosting?.toEvents
+    // `event-stream` for server-sent events, `eventstream` for binary frames.
+    if (/event-?stream/.test(type) || !/json|html|^audio\//.test(type))
       return toEvents === undefined ? streamToUtf8(response) : toEvents(response.stream())
     return await this.#readNonStream(response, type)
   }

@@ -22,11 +22,18 @@ import type { TargetResponse } from './try-targets.ts'
 const defaultRetrySeconds = 2
 
 /** The headers with the call's id: those that clients of each provider read, and the gateway's own. */
-export const idHeaders = (requestId: string): Record<string, string> => ({
-  'x-request-id': requestId,
-  'request-id': requestId,
-  'modelgate-request-id': requestId,
-})
+export const idHeaders = (
+  requestId: string,
+  codec?: Pick<ClientWireCodec, 'requestIdHeader'>,
+): Record<string, string> => {
+  const headers: Record<string, string> = {
+    'x-request-id': requestId,
+    'request-id': requestId,
+    'modelgate-request-id': requestId,
+  }
+  if (codec?.requestIdHeader !== undefined) headers[codec.requestIdHeader] = requestId
+  return headers
+}
 
 /** For responses to GET and errors: caches may store them by default, and a caller's key may be in a header that they ignore. */
 export const notCached = { 'cache-control': 'no-store' } as const
@@ -34,8 +41,10 @@ export const notCached = { 'cache-control': 'no-store' } as const
 /** Returns the headers of a call: its ids, its upstream and model, the number of attempts, skipped targets, and headers of admissions. */
 export function callHeaders(record: CallRecord): Record<string, string> {
   const { requestId, upstream, upstreamModel, attempts, admissions, skipped } = record
-  if (upstream === undefined || upstreamModel === undefined || admissions !== undefined || skipped !== undefined) {
-    const headers = idHeaders(requestId)
+  const codec = wireCodecs[record.format]
+  const isUnusual = admissions !== undefined || skipped !== undefined || codec.requestIdHeader !== undefined
+  if (upstream === undefined || upstreamModel === undefined || isUnusual) {
+    const headers = idHeaders(requestId, codec)
     if (admissions !== undefined) Object.assign(headers, admissionHeaders(record))
     if (upstream !== undefined) headers['modelgate-upstream'] = encodeHeaderText(upstream)
     if (upstreamModel !== undefined) headers['modelgate-model'] = encodeHeaderText(upstreamModel)
@@ -108,7 +117,7 @@ export function errorReply(error: GatewayError, codec: ClientWireCodec, requestI
     headers: {
       'content-type': json,
       ...notCached,
-      ...idHeaders(requestId),
+      ...idHeaders(requestId, codec),
       ...(wait === undefined ? {} : { 'retry-after': String(wait) }),
       ...(clientRetry === 'never' ? { 'x-should-retry': 'false' } : {}),
       ...headers,

@@ -55,6 +55,20 @@ const sameInOtherWords: { readonly [F in SharedFormat]: { requests: RequestFeatu
       'usage.tool',
     ],
   },
+  converse: {
+    requests: ['tools.auto', 'turns.developer'],
+    answers: [
+      'reasoning.summary',
+      'refusal',
+      'finish.refusal',
+      'usage.reasoning',
+      'usage.audio',
+      'usage.image',
+      'usage.tool',
+      'id',
+      'created',
+    ],
+  },
 }
 
 /** Upstreams send the tier in the first chunk, where the decoder reads it; clients receive it in the last, with the usage. */

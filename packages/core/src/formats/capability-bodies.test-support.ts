@@ -41,6 +41,35 @@ const responsesCall: JsonObject = {
   ],
 }
 
+const converse = (messages: JsonObject[], more: JsonObject = {}): JsonObject => ({ model: 'm', messages, ...more })
+const asked: JsonObject = { role: 'user', content: [{ text: 'What is the weather?' }] }
+const toolSpec = (name: string): JsonObject => ({
+  toolSpec: {
+    name,
+    description: `The ${name}.`,
+    inputSchema: {
+      json: {
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: ['city'],
+        additionalProperties: false,
+      },
+    },
+  },
+})
+const weatherTool = toolSpec('weather')
+const timeTool = toolSpec('time')
+const converseChange = (change: JsonObject): JsonObject =>
+  converse(
+    [
+      asked,
+      { role: 'system', content: [change] },
+      { role: 'assistant', content: [{ text: 'Rain.' }] },
+      { role: 'user', content: [{ text: 'And then?' }] },
+    ],
+    { toolConfig: { tools: [weatherTool, timeTool] } },
+  )
+
 export const clientBodies: Bodies<RequestFeature> = {
   messages: {
     'turns.openReasoning': messagesConversation({ type: 'thinking', thinking: 'I think.', signature: 'mgs1.chat.' }),
@@ -85,6 +114,63 @@ export const clientBodies: Bodies<RequestFeature> = {
       ],
     },
     'turns.foreignCallSeal': responsesCall,
+  },
+  converse: {
+    'tools.auto': converse([asked], { toolConfig: { tools: [weatherTool, timeTool], toolChoice: { auto: {} } } }),
+    'media.documentText': converse([
+      {
+        role: 'user',
+        content: [{ text: 'What is this?' }, { document: { format: 'txt', source: { text: 'A text.' } } }],
+      },
+    ]),
+    'media.documentName': converse([
+      {
+        role: 'user',
+        content: [
+          { text: 'What is this?' },
+          { document: { format: 'pdf', name: 'report.pdf', source: { bytes: 'JVBERi0xLjQK' } } },
+        ],
+      },
+    ]),
+    'turns.laterSystem': converse([
+      asked,
+      { role: 'system', content: [{ text: 'Be brief.' }] },
+      { role: 'assistant', content: [{ text: 'Rain.' }] },
+      { role: 'user', content: [{ text: 'And then?' }] },
+    ]),
+    'turns.addedTools': converseChange({ toolAddition: { tool: { name: 'time' } } }),
+    'turns.removedTools': converseChange({ toolRemoval: { tool: { name: 'weather' } } }),
+    'turns.openReasoning': converse([
+      { role: 'user', content: [{ text: 'Hello.' }] },
+      { role: 'assistant', content: [{ reasoningContent: { reasoningText: { text: 'I think.' } } }, { text: 'So.' }] },
+      { role: 'user', content: [{ text: 'And then?' }] },
+    ]),
+    'turns.foreignCallSeal': converse([
+      asked,
+      {
+        role: 'assistant',
+        content: [
+          { reasoningContent: { reasoningText: { text: '', signature: 'mgs1.gemini.@call:call_1:c2VhbA==' } } },
+          { toolUse: { toolUseId: 'call_1', name: 'weather', input: { city: 'Oslo' } } },
+        ],
+      },
+      { role: 'user', content: [{ toolResult: { toolUseId: 'call_1', content: [{ text: 'Rain.' }] } }] },
+    ]),
+    'turns.citations': converse([
+      { role: 'user', content: [{ text: 'Hello.' }] },
+      {
+        role: 'assistant',
+        content: [
+          {
+            citationsContent: {
+              content: [{ text: 'Rain.' }],
+              citations: [{ title: 'Example', location: { web: { url: 'https://example.com' } } }],
+            },
+          },
+        ],
+      },
+      { role: 'user', content: [{ text: 'And then?' }] },
+    ]),
   },
 }
 
@@ -166,5 +252,11 @@ export const upstreamBodies: Bodies<ResponseFeature> = {
     'finish.pause': incomplete('max_tool_calls'),
     'finish.other': incomplete('word_of_tomorrow'),
     'finish.error': responses({ status: 'failed', error: { code: 'server_error', message: 'It broke.' } }),
+  },
+  converse: {
+    'finish.error': {
+      output: { message: { role: 'assistant', content: [{ text: 'Hello.' }] } },
+      stopReason: 'malformed_model_output',
+    },
   },
 }

@@ -29,6 +29,7 @@ const models: Readonly<Record<Format, string>> = {
   messages: 'claude-next',
   gemini: 'house-model',
   responses: 'gpt-next',
+  converse: 'anthropic.claude-next',
 }
 /** All quirks that extend a format with more features. */
 const generous: Quirks = {

@@ -55,6 +55,7 @@ const sharedCodecs: Readonly<Record<SharedFormat, WireCodec>> = {
   messages: messagesWire,
   gemini: geminiWire,
   responses: responsesWire,
+  converse: converseWire,
 }
 
 /** The same for all formats that clients speak. */
@@ -64,7 +65,7 @@ const clientCodecs: Readonly<Record<Format, ClientWireCodec>> = { ...sharedCodec
 export const codecDialects: Readonly<Record<CodecDialect, ClientWireCodec>> = { 'ollama-generate': ollamaGenerateWire }
 
 /** The same for all formats that upstreams speak. */
-const upstreamCodecs: Readonly<Record<UpstreamFormat, UpstreamWireCodec>> = { ...sharedCodecs, converse: converseWire }
+const upstreamCodecs: Readonly<Record<UpstreamFormat, UpstreamWireCodec>> = sharedCodecs
 
 /** The part of the codecs of all formats that every call needs. */
 export const wireCodecs: Readonly<

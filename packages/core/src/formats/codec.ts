@@ -61,7 +61,12 @@ export interface TargetTraits {
   readonly quirks: Quirks
   /** Settings that the model accepts, if known. */
   readonly modelRule?: ModelRule | undefined
+  /** Set for pass-through if the upstream's host reads the client's form of bodies (`WireCodec.hostedBody`). */
+  readonly hostedBody?: HostedBody | undefined
 }
+
+/** A form of bodies that a host of another vendor's models has in place of the vendor's own. `invoke`: that of Bedrock's InvokeModel. */
+export type HostedBody = 'invoke'
 
 /** Deviations of a client from other clients of its format. */
 export interface ClientQuirks {
@@ -175,6 +180,8 @@ export interface WireEdit {
   drop?: readonly string[]
   /** Features that the upstream still lacks, or implements in another way. */
   losses?: readonly Loss[]
+  /** Header flags of the body that the upstream expects in the header. */
+  flags?: RequestFlags
   /** The upstream stores the response, and later requests of the caller may refer to its id. */
   storesResponse?: true
   /**
@@ -227,8 +234,12 @@ export interface ClientWireCodec {
 
   /** Members with generated text, for token estimates of responses without usage. */
   readonly textFields: TextFields
+  /** The header in which clients of the format look for the call's id, in addition to those of every response. */
+  readonly requestIdHeader?: string
   /** Prefix that clients may write before a model name that the body repeats from the path. Default: none. */
   readonly modelPrefix?: string
+  /** The format's message for a member of the body that the path states. Default: a member with the path's value is accepted. */
+  unknownMember?(name: string): string
   /** The members of requests, counts of tokens included, that name or choose a model. */
   readonly modelPlaces: ModelPlaces
   /** Clients of this format fail on comments in an event stream. */
@@ -266,6 +277,8 @@ export interface WireCodec extends ClientWireCodec, UpstreamWireCodec {
   /** Returns the edits that a pass-through body needs, in addition to the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
   tapStream(options: TapOptions): StreamTap
+  /** The form of the client's bodies, if it is that of a host. An upstream with the same form gets them unchanged. */
+  readonly hostedBody?: HostedBody
 }
 
 /**
@@ -373,6 +386,11 @@ export interface CountCodec {
   /** Returns undefined for a response without a count. */
   decode(answer: JsonObject): TokenCount | undefined
   encode(count: TokenCount): JsonObject
+  /**
+   * Returns the JSON text of a request in the format of a model's vendor, if the body holds one instead of a request in this format. Throws
+   * GatewayError for a text that cannot be read. Absent: bodies hold no such requests.
+   */
+  vendorRequest?(body: JsonObject): string | undefined
   /** Fields that refer to input stored by a provider, which only that provider can count. */
   readonly storedFields: readonly string[]
   /** Path ending for a format that names the model in the path: `{model}` stands for the name. */

@@ -8,13 +8,13 @@ import { ollamaCodec } from './ollama/codec.ts'
 import { responsesCodec } from './responses/codec.ts'
 
 /** The full codecs of all shared formats, for tests and benchmarks. Calls load single codecs with `loadCodec` instead. */
-export const codecs: readonly Codec[] = [chatCodec, messagesCodec, geminiCodec, responsesCodec]
+export const codecs: readonly Codec[] = [chatCodec, messagesCodec, geminiCodec, responsesCodec, converseCodec]
 
 /** The full codecs of all formats that clients speak. */
 export const clientCodecs: readonly ClientCodec[] = [...codecs, ollamaCodec]
 
 /** The full codecs of all formats that upstreams speak. */
-export const upstreamCodecs: readonly UpstreamCodec[] = [...codecs, converseCodec]
+export const upstreamCodecs: readonly UpstreamCodec[] = [...codecs]
 
 const byFormat = new Map<string, ClientCodec | UpstreamCodec>(
   [...clientCodecs, ...upstreamCodecs].map((codec) => [codec.format, codec]),

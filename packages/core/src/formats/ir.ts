@@ -52,7 +52,8 @@ export interface Located {
   at?: string
 }
 interface Annotated extends Located {
-  cache?: { ttl?: '5m' | '1h' }
+  /** `at`: the place of the hint, if it is not in the node itself. */
+  cache?: { ttl?: '5m' | '1h'; at?: string }
   extra?: Extra
 }
 

@@ -18,6 +18,7 @@ const models: Readonly<Record<SharedFormat, string>> = {
   messages: 'claude-sonnet-4-5',
   gemini: 'gemini-3-pro-preview',
   responses: 'gpt-5',
+  converse: 'anthropic.claude-sonnet-4-5',
 }
 
 /** Responses of each upstream in its own format: two turns with calls and a final turn. */
@@ -92,6 +93,25 @@ const answers: Readonly<Record<SharedFormat, JsonObject[]>> = {
       { type: 'message', id: 'msg_2', role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] },
     ],
   ].map((output) => ({ id: 'resp_1', object: 'response', model: 'm', status: 'completed', created_at: 1, output })),
+  converse: [
+    [
+      { reasoningContent: { reasoningText: { text: 'first', signature: 'SIG+1==' } } },
+      { reasoningContent: { redactedContent: 'UkVEMQ==' } },
+      { text: 'I look.' },
+      { toolUse: { toolUseId: 'call_a', name: 'f', input: { a: 1 } } },
+    ],
+    [
+      { reasoningContent: { reasoningText: { text: '', signature: 'SIG+2==' } } },
+      { toolUse: { toolUseId: 'call_b', name: 'f', input: { a: 2 } } },
+      { toolUse: { toolUseId: 'call_c', name: 'g', input: { a: 3 } } },
+    ],
+    [{ reasoningContent: { reasoningText: { text: 'third', signature: 'SIG+3==' } } }, { text: 'Done.' }],
+  ].map((content) => ({
+    output: { message: { role: 'assistant', content } },
+    stopReason: content.some((block) => 'toolUse' in block) ? 'tool_use' : 'end_turn',
+    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+    metrics: { latencyMs: 1 },
+  })),
   chat: [
     {
       content: 'I look.',
@@ -281,6 +301,58 @@ const clients: Readonly<Record<Format, Client>> = {
     },
     results: (ids) => ids.map((id) => ({ role: 'tool', tool_name: names[id] ?? '', content: 'r' })),
   },
+  converse: {
+    ask: (history) => ({
+      model: 'm',
+      inferenceConfig: { maxTokens: 8000 },
+      additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      toolConfig: { tools: ['f', 'g'].map((name) => ({ toolSpec: { name, inputSchema: { json: schema } } })) },
+      messages: [{ role: 'user', content: [{ text: 'q' }] }, ...history],
+    }),
+    // AWS's SDKs know a fixed set of members, and drop all others.
+    keep: ({ output }) => {
+      const { message } = isObject(output) ? output : {}
+      return isObject(message)
+        ? [{ role: 'assistant', content: objects(message.content).map((block) => knownMembers(block)) }]
+        : []
+    },
+    collect(events) {
+      const content: JsonObject[] = []
+      const blocks = new Map<Json | undefined, JsonObject>()
+      const inputs = new Map<JsonObject, string>()
+      for (const { contentBlockIndex, start, delta } of events.map(parse)) {
+        let block = blocks.get(contentBlockIndex)
+        if (block === undefined && (isObject(start) || isObject(delta))) {
+          block = {}
+          blocks.set(contentBlockIndex, block)
+          content.push(block)
+        }
+        if (block === undefined) continue
+        if (isObject(start)) Object.assign(block, structuredClone(start))
+        const { text, reasoningContent, toolUse } = isObject(delta) ? delta : {}
+        if (typeof text === 'string') block.text = `${block.text ?? ''}${text}`
+        if (isObject(toolUse)) inputs.set(block, `${inputs.get(block) ?? ''}${String(toolUse.input)}`)
+        if (!isObject(reasoningContent)) continue
+        const { redactedContent, text: piece = '', ...signature } = reasoningContent
+        const known = isObject(block.reasoningContent) ? block.reasoningContent.reasoningText : undefined
+        const before = isObject(known) ? known : {}
+        const joined = { ...before, text: `${before.text ?? ''}${String(piece)}`, ...signature }
+        block.reasoningContent = redactedContent === undefined ? { reasoningText: joined } : { redactedContent }
+      }
+      for (const [block, input] of inputs)
+        block.toolUse = { ...(block.toolUse as JsonObject), input: JSON.parse(input) as Json }
+      return [{ role: 'assistant', content: content.map((block) => knownMembers(block)) }]
+    },
+    results: (ids) =>
+      ids.length === 0
+        ? []
+        : [{ role: 'user', content: ids.map((id) => ({ toolResult: { toolUseId: id, content: [{ text: 'r' }] } })) }],
+  },
+}
+
+function knownMembers({ text, reasoningContent, toolUse }: JsonObject): JsonObject {
+  if (isObject(toolUse)) return { toolUse: pick(toolUse, ['toolUseId', 'name', 'input']) }
+  return reasoningContent === undefined ? { text: text ?? '' } : { reasoningContent }
 }
 
 const bare: ModelRequest = { model: 'm', turns: [], stream: false }
@@ -301,6 +373,7 @@ function history(client: RoundTripCodec, upstream: Codec, stream: boolean): Json
     gemini: { role: 'user', parts: [{ text: 'more' }] },
     responses: { role: 'user', content: 'more' },
     ollama: { role: 'user', content: 'more' },
+    converse: { role: 'user', content: [{ text: 'more' }] },
   }
   return JSON.parse(JSON.stringify(ask([...turns, last[client.format]]))) as JsonObject
 }
@@ -311,6 +384,7 @@ const sealKeys: ReadonlySet<string> = new Set([
   'encrypted_content',
   'thoughtSignature',
   'thought_signature',
+  'redactedContent',
 ])
 
 /** Lists the seals of a body in order, each with the text or name that holds it. */

@@ -28,6 +28,18 @@ export function readCredential(inbound: Inbound, route: AccessRules): string | u
   return credential
 }
 
+/** Returns the error for a request without a credential that the gateway can check. */
+function missingCredential(inbound: Inbound): GatewayError {
+  const scheme = inbound.header('authorization')?.split(' ', 1)[0]?.toLowerCase() ?? ''
+  const isSigned = scheme.startsWith('aws4-') || /(?:^|&)x-amz-signature=/i.test(inbound.query)
+  return new GatewayError(
+    'authentication',
+    isSigned
+      ? "This gateway doesn't verify AWS signatures. Send your gateway token as a Bedrock API key: set the environment variable AWS_BEARER_TOKEN_BEDROCK, or send 'Authorization: Bearer <token>'."
+      : "You didn't provide an API key. Send your token as 'Authorization: Bearer <token>' or in the 'x-api-key' header.",
+  )
+}
+
 function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
   return authorization.slice(7).trim() || undefined
@@ -62,11 +74,7 @@ export function authenticate(
     return null
   }
   const credential = readCredential(inbound, route)
-  if (credential === undefined)
-    throw new GatewayError(
-      'authentication',
-      "You didn't provide an API key. Send your token as 'Authorization: Bearer <token>' or in the 'x-api-key' header.",
-    )
+  if (credential === undefined) throw missingCredential(inbound)
   const request: AuthRequest = {
     method: inbound.method,
     path: inbound.path,

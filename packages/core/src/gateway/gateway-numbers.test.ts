@@ -3,8 +3,8 @@ import { concatBytes } from '../base/bytes.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { Loss } from '../formats/ir.ts'
+import { eventFrame } from '../http/frames/frames.test-support.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
-import { eventFrame } from '../upstreams/aws/frames.test-support.ts'
 import { bedrock } from '../upstreams/bedrock.ts'
 import { gemini } from '../upstreams/gemini.ts'
 import { openai } from '../upstreams/openai.ts'
@@ -23,7 +23,7 @@ import {
   withNumbers,
 } from './numbers.test-support.ts'
 
-const shared: readonly SharedFormat[] = ['chat', 'messages', 'gemini', 'responses']
+const shared: readonly SharedFormat[] = ['chat', 'messages', 'gemini', 'responses', 'converse']
 const clients: readonly Format[] = [...shared, 'ollama']
 const upstreamFormats: readonly UpstreamFormat[] = ['chat', 'messages', 'gemini', 'responses', 'converse']
 const pairs = clients.flatMap((client) =>
@@ -44,6 +44,7 @@ const paths: { readonly [F in Format]: (stream: boolean) => string } = {
   gemini: (stream) => `/v1beta/models/m:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   responses: () => '/v1/responses',
   ollama: () => '/api/chat',
+  converse: (stream) => `/model/m/${stream ? 'converse-stream' : 'converse'}`,
 }
 
 /** Odd integers beyond the precision of doubles. */
@@ -68,8 +69,10 @@ const minimalRequest = (client: Format, stream: boolean): string => {
     gemini: { contents: [{ role: 'user', parts: [{ text: 'Hello.' }] }] },
     responses: { model: 'm', input: 'Hello.' },
     ollama: { model: 'm', stream, ...least },
+    converse: { messages: [{ role: 'user', content: [{ text: 'Hello.' }] }] },
   }
-  return JSON.stringify({ ...bodies[client], ...(stream && client !== 'gemini' ? { stream } : {}) })
+  const isInPath = client === 'gemini' || client === 'converse'
+  return JSON.stringify({ ...bodies[client], ...(stream && !isInPath ? { stream } : {}) })
 }
 
 const whole =
@@ -137,10 +140,8 @@ describe.each(pairs)('numbers between a client of %s and an upstream of %s', (cl
     const answer = asEvents(upstream, streams[upstream])
     const { status, text: out } = await call(client, upstream, minimalRequest(client, true), answer, true)
     expect(status).toBe(200)
-    // The messages format has no log probabilities.
-    const kept = [...numbers].filter(
-      ([name]) => streamedValues.test(name) && !(client === 'messages' && name === 'logprob'),
-    )
+    const lacksLogprobs = client === 'messages' || client === 'converse'
+    const kept = [...numbers].filter(([name]) => streamedValues.test(name) && !(lacksLogprobs && name === 'logprob'))
     expect(kept.length).toBeGreaterThan(3)
     expect(kept.filter(([, number]) => !out.includes(number))).toEqual([])
     expect(out).not.toContain(rounded)

@@ -57,6 +57,17 @@ const samples: Readonly<Record<SharedFormat, JsonObject>> = {
     contents: [{ role: 'user', parts: [{ text: prose }, { functionCall: { name: 'f', args: { a: prose } } }] }],
     generation_config: { maxOutputTokens: '5', stop_sequences: ['a'], responseMimeType: 'text/plain' },
   },
+  converse: {
+    model: 'm',
+    system: [{ text: prose }],
+    messages: [
+      { role: 'user', content: [{ text: prose }] },
+      { role: 'assistant', content: [{ toolUse: { toolUseId: 'a', name: 'f', input: { a: prose } } }] },
+      { role: 'user', content: [{ toolResult: { toolUseId: 'a', content: [{ text: prose }], status: 'success' } }] },
+    ],
+    toolConfig: { tools: [{ toolSpec: { name: 'f', description: prose, inputSchema: { json: {} } } }] },
+    inferenceConfig: { maxTokens: 5, temperature: 1, stopSequences: ['a'] },
+  },
 }
 
 const isOurs: Readonly<Record<SharedFormat, (url: string) => boolean>> = {
@@ -64,8 +75,14 @@ const isOurs: Readonly<Record<SharedFormat, (url: string) => boolean>> = {
   messages: (url) => /\/messages(\?|$)/.test(url),
   responses: (url) => /\/responses(\?|$)/.test(url),
   gemini: (url) => /enerateContent/.test(url),
+  converse: (url) => /\/converse(-stream)?$/.test(url),
 }
-const indexed = { chat: 'openai-chat', messages: 'anthropic-messages', responses: 'openai-responses', gemini: 'gemini' }
+const indexed: { readonly [F in SharedFormat]?: string } = {
+  chat: 'openai-chat',
+  messages: 'anthropic-messages',
+  responses: 'openai-responses',
+  gemini: 'gemini',
+}
 
 const checks = codecs.flatMap(({ format, checkRequest, validateRequest }) => [
   { format, by: 'checkRequest', validateRequest: checkRequest },
@@ -110,32 +127,36 @@ describe.each(checks)('the outline of a large request ($format, $by)', (codec) =
     )
   })
 
-  it.runIf(present)('is judged like the complete request for every recorded request', () => {
-    const recorded: readonly Pick<ClientRequest, 'body'>[] = [
-      ...readClientRequests(isOurs[format]),
-      ...readRecorded(indexed[format]).flatMap(({ request: { body } }) => (isObject(body) ? [{ body }] : [])),
-    ]
-    let inOutline = 0
-    let large = 0
-    for (const { body: recordedBody } of recorded) {
-      // Gemini requests name their model in the path.
-      const body: JsonObject = format === 'gemini' ? { model: 'm', ...recordedBody } : recordedBody
-      const text = JSON.stringify(body)
-      const good = accepts(codec, body)
-      const request = outlined(text, codec)
-      if (good && text.length > 16_384) large++
-      if (request === undefined) continue
-      expect(good).toBe(true)
-      expect({ ...request.fields }).toEqual(body)
-      if (text.length > 16_384) {
-        inOutline++
-        const estimated = estimateBody(body)
-        expect(request.outline?.tokens).toBeGreaterThan(estimated * 0.8)
-        expect(request.outline?.tokens).toBeLessThan(estimated * 1.25)
+  // No request of Converse has been recorded.
+  it.runIf(present && indexed[format] !== undefined)(
+    'is judged like the complete request for every recorded request',
+    () => {
+      const recorded: readonly Pick<ClientRequest, 'body'>[] = [
+        ...readClientRequests(isOurs[format]),
+        ...readRecorded(indexed[format] ?? '').flatMap(({ request: { body } }) => (isObject(body) ? [{ body }] : [])),
+      ]
+      let inOutline = 0
+      let large = 0
+      for (const { body: recordedBody } of recorded) {
+        // Gemini requests name their model in the path.
+        const body: JsonObject = format === 'gemini' ? { model: 'm', ...recordedBody } : recordedBody
+        const text = JSON.stringify(body)
+        const good = accepts(codec, body)
+        const request = outlined(text, codec)
+        if (good && text.length > 16_384) large++
+        if (request === undefined) continue
+        expect(good).toBe(true)
+        expect({ ...request.fields }).toEqual(body)
+        if (text.length > 16_384) {
+          inOutline++
+          const estimated = estimateBody(body)
+          expect(request.outline?.tokens).toBeGreaterThan(estimated * 0.8)
+          expect(request.outline?.tokens).toBeLessThan(estimated * 1.25)
+        }
       }
-    }
-    expect(inOutline).toBeGreaterThanOrEqual(Math.ceil(large / 2))
-  })
+      expect(inOutline).toBeGreaterThanOrEqual(Math.ceil(large / 2))
+    },
+  )
 })
 
 describe('an undefined outline', () => {

@@ -160,6 +160,43 @@ export const requests: { readonly [F in Format]: JsonObject } = {
     ],
     format: schema('output'),
     options: { num_ctx: place('num_ctx'), ...tomorrow('options') },
+  },
+  converse: {
+    messages: [
+      { role: 'user', content: [{ text: 'Hello.' }], ...tomorrow('message') },
+      {
+        role: 'assistant',
+        content: [
+          { toolUse: { toolUseId: 'call_1', name: 'find', input: anywhere('input'), ...tomorrow('use') } },
+          { blockOfTomorrow: anywhere('native') },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            toolResult: {
+              toolUseId: 'call_1',
+              content: [{ json: anywhere('json') }, { text: inText('result') }],
+              ...tomorrow('result'),
+            },
+          },
+        ],
+      },
+    ],
+    toolConfig: {
+      tools: [
+        { toolSpec: { name: 'find', description: 'Finds.', inputSchema: { json: schema('tool') } } },
+        { toolSpec: { name: 'strict', inputSchema: { json: schema('strict') }, strict: true } },
+      ],
+    },
+    outputConfig: {
+      textFormat: {
+        type: 'json_schema',
+        structure: { jsonSchema: { name: 'answer', schema: JSON.stringify(schema('output')) } },
+      },
+    },
+    additionalModelRequestFields: tomorrow('additional'),
     ...tomorrow('body'),
   },
 }
@@ -229,6 +266,11 @@ export const readNumbers: { readonly [F in Format]: JsonObject } = {
     },
     logprobs: true,
     top_logprobs: 2,
+  },
+  converse: {
+    messages: [{ role: 'user', content: [{ text: 'Hello.' }] }],
+    inferenceConfig: { maxTokens: 2000, temperature: 0.5, topP: 0.5 },
+    additionalModelRequestFields: { top_k: 5, thinking: { type: 'enabled', budget_tokens: 1024 } },
   },
 }
 

@@ -19,11 +19,13 @@ export interface PathFields {
   readonly stream: boolean
   /** A prefix that the body may put before the model's name (see ClientCodec). */
   readonly modelPrefix: string | undefined
+  /** See ClientWireCodec. */
+  readonly unknownMember?: ((name: string) => string) | undefined
 }
 
 /** How a body is read. */
 export interface BodyReading {
-  /** The body is JSON, even with another content type. */
+  /** See `Route`. Default: another content type than JSON is rejected. */
   readonly ignoresContentType?: boolean | undefined
   /** Fields that the path states in place of the body. */
   readonly fromPath?: PathFields | undefined
@@ -176,7 +178,7 @@ const nextTurn = (inbound: BodySource): Promise<void> =>
   inbound.turn?.() ?? new Promise((resolve) => setTimeout(resolve, 0))
 
 /** Puts the path's fields where every codec reads them. Rejects a body that contradicts the path, whose model has been checked. */
-function addPathFields(body: Json, { model, stream, modelPrefix = '' }: PathFields): Json {
+function addPathFields(body: Json, { model, stream, modelPrefix = '', unknownMember }: PathFields): Json {
   if (!isObject(body)) return body
   const written = body.model
   if (written !== undefined && written !== null && written !== model && written !== modelPrefix + model)
@@ -187,13 +189,12 @@ function addPathFields(body: Json, { model, stream, modelPrefix = '' }: PathFiel
         param: 'model',
       },
     )
-  if (Object.hasOwn(body, 'stream'))
+  if (Object.hasOwn(body, 'stream') && (unknownMember !== undefined || body.stream !== stream))
     throw new GatewayError(
       'invalid_request',
-      'Invalid JSON payload received. Unknown name "stream": Cannot find field.',
-      {
-        param: 'stream',
-      },
+      unknownMember?.('stream') ??
+        `stream: the path states ${stream}, and the body another value. Use the path for what you want, and leave out 'stream'.`,
+      { param: 'stream' },
     )
   return { ...body, model, stream }
 }

@@ -321,8 +321,9 @@ export class GatewayCall implements RoutedCall {
       const rewrite = (body: JsonObject) => completeBody(body, route, hasModel)
       return readJsonBody(inbound, validate, limits, { rewrite, ignoresContentType, scheme })
     }
-    const { modelPrefix } = wireCodecs[route.format]
-    const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readJsonBody(inbound, validate, limits, { fromPath, passes, scheme })
+    const { modelPrefix, unknownMember } = wireCodecs[route.format]
+    const fromPath =
+      model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix, unknownMember }
+    return readJsonBody(inbound, validate, limits, { ignoresContentType, fromPath, passes, scheme })
   }
 }

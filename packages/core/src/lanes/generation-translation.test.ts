@@ -11,6 +11,7 @@ const asks: { readonly [F in SharedFormat]: JsonObject } = {
   messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] },
   gemini: { model: 'm', contents: [{ parts: [{ text: 'x' }] }] },
   responses: { model: 'm', input: 'x' },
+  converse: { model: 'm', messages: [{ role: 'user', content: [{ text: 'x' }] }] },
 }
 
 function laneOf(client: SharedFormat, upstream: SharedFormat, stream = false) {
@@ -45,6 +46,7 @@ describe('losses of a response', () => {
     ['chat', losses],
     ['messages', [...losses, tier]],
     ['responses', losses],
+    ['converse', losses],
   ]
   test.each(wanted)('are reported with the paths of the upstream response to a client of %s', (client, paths) => {
     const lane = laneOf(client, 'gemini')

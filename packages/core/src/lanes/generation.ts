@@ -4,9 +4,12 @@ import type { OnLoss } from '../config/identity.ts'
 import type { TargetTraits, WireCodec } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
+import type { FrameFraming, Framing } from '../http/framing/framing.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import type { OpenFrameStream } from './frame-stream.ts'
 import { framedStream } from './framed-stream.ts'
 import {
   type Generation,
@@ -16,7 +19,7 @@ import {
   type StoredState,
   type TargetRequest,
 } from './lane.ts'
-import { passThroughLane } from './pass-through.ts'
+import { type PassThroughLane, passThroughLane } from './pass-through.ts'
 
 /** Writes generation requests. */
 export class GenerationWriter implements RequestWriter {
@@ -39,7 +42,8 @@ export class GenerationWriter implements RequestWriter {
     const isSealed = request.outline === undefined && hasSealPrefix(request.text)
     let lane: Lane | Promise<Lane>
     if (own !== undefined && !isSealed && !(media?.policy.inline === 'always' && mayNameMedia(request))) {
-      const traits = { model, quirks: upstream.quirks }
+      const hostedBody = isHostedAlike(own, upstream) ? own.hostedBody : undefined
+      const traits = { model, quirks: upstream.quirks, hostedBody }
       const loading = own.prepareWireEdit?.(traits)
       lane =
         loading === undefined
@@ -58,12 +62,30 @@ export class GenerationWriter implements RequestWriter {
       : generationRequest(lane, target, stream)
   }
 
-  #passThrough(codec: WireCodec, { upstream }: ResolvedTarget, traits: TargetTraits): Lane {
+  #passThrough(codec: WireCodec, { upstream }: ResolvedTarget, traits: TargetTraits): Lane | Promise<Lane> {
     const { request, client, limits, framing } = this.#generation
-    const lane = passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
-    return framing === undefined ? lane : { ...lane, openStream: () => framedStream(lane.openStream(), framing) }
+    const plain = passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
+    const lane = traits.hostedBody === undefined ? plain : { ...plain, isHosted: true }
+    if (framing === undefined) return lane
+    if (!hasFrames(framing) || framing.name !== upstream.hosting?.[codec.format]?.framing)
+      return { ...lane, openStream: () => framedStream(lane.openStream(), framing) }
+    const loading = frameStreams()
+    return loading instanceof Promise
+      ? loading.then((open) => frameLane(lane, framing, open))
+      : frameLane(lane, framing, loading)
   }
 }
+
+/** Loads the pass-through of binary frames, with the first call that needs it. */
+const frameStreams = lazy(() => import('./frame-stream.ts').then(({ frameStream }) => frameStream))
+
+const hasFrames = (framing: Framing): framing is FrameFraming => 'read' in framing
+
+const frameLane = (lane: PassThroughLane, framing: FrameFraming, open: OpenFrameStream): Lane => ({
+  ...lane,
+  readsFrames: true,
+  openStream: () => lane.openWith((options) => open({ ...options, framing })),
+})
 
 /**
  * Returns whether the text of a body contains the prefix of a seal of another format. Such a body must not pass unchanged. The search
@@ -81,8 +103,15 @@ export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarge
   const hosting = upstream.hosting?.[format]
   const ends = hosting?.modelInPath ?? codec.modelInPath
   const url = callUrl(upstream, upstream.formats[format] as string, stream ? ends?.stream : ends?.whole, model)
-  return { lane, url, codec, hosting }
+  // A body that is already in the host's form keeps every byte.
+  if (lane.isHosted !== true || hosting === undefined) return { lane, url, codec, hosting }
+  const { edit: _, ...others } = hosting
+  return { lane, url, codec, hosting: others }
 }
+
+/** Returns whether a client's bodies have the form that the upstream's host reads, in place of their vendor's own. */
+const isHostedAlike = ({ hostedBody, format }: WireCodec, { hosting }: Upstream): boolean =>
+  hostedBody !== undefined && hostedBody === hosting?.[format]?.body
 
 /** Loads the translation of generation requests, with the first call that needs it. */
 export const translator = lazy(() => import('./generation-translation.ts').then(({ translate }) => translate))

@@ -62,6 +62,10 @@ export interface Lane {
   /** Turns a whole response into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
   readResponse(bytes: Uint8Array): WholeResponse
   openStream(): ResponseStream
+  /** The body is in the form that the upstream's host reads, and needs none of its edits. */
+  readonly isHosted?: boolean | undefined
+  /** The stream reads the upstream's binary frames. Default: server-sent events, to which the hosting converts them. */
+  readonly readsFrames?: boolean | undefined
   /**
    * Accepts a response that is neither JSON nor events: its bytes pass under the upstream's content type. `media` rejects text, which
    * is then an upstream's error message.

@@ -12,6 +12,9 @@ import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { passThroughStream } from './pass-through-stream.ts'
 
+/** Formats whose streams are server-sent events. */
+type EventFormat = Exclude<SharedFormat, 'converse'>
+
 const codecs = { chat: chatCodec, messages: messagesCodec, gemini: geminiCodec, responses: responsesCodec }
 const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
 const erase = ',"usage":null'
@@ -44,7 +47,7 @@ const counts = (total: number) => ({
   candidatesTokenCount: total,
   totalTokenCount: 3 + total,
 })
-const made: { [format in SharedFormat]: SseEvent[] } = {
+const made: { [format in EventFormat]: SseEvent[] } = {
   chat: [
     chatEvent({ role: 'assistant', content: '' }),
     ...words.map((reasoning) => chatEvent({ reasoning })),
@@ -94,13 +97,13 @@ const recorded = (
     .filter((body) => isStream(body) && body.length < 40_000)
     .map((text) => ({ format, text })),
 )
-const streams: { format: SharedFormat; text: string }[] = [
-  ...Object.entries(made).map(([format, events]) => ({ format: format as SharedFormat, text: encodeAllSse(events) })),
+const streams: { format: EventFormat; text: string }[] = [
+  ...Object.entries(made).map(([format, events]) => ({ format: format as EventFormat, text: encodeAllSse(events) })),
   ...recorded,
 ]
 
 interface Way {
-  readonly format: SharedFormat
+  readonly format: EventFormat
   readonly edited: boolean
   /** True if the tap reads each event. */
   readonly seen: boolean
@@ -245,14 +248,14 @@ describe('a pass-through stream', () => {
   it.each(Object.entries(made))('is not decoded event by event: %s', (format, events) => {
     const [first, ...more] = events
     const middle = more.slice(0, -3)
-    const { stream, pushed } = open({ format: format as SharedFormat, edited: true, seen: false })
+    const { stream, pushed } = open({ format: format as EventFormat, edited: true, seen: false })
     const parts = [first as SseEvent, ...Array.from({ length: 20 }, () => middle).flat()]
     for (const event of parts) stream.push(bytes(encodeAllSse([event])))
     // A few events in each round do not match the template of the previous event.
     expect(pushed()).toBeLessThan(parts.length / 3)
   })
 
-  it.each(Object.keys(made) as SharedFormat[])('is forwarded unchanged with any line endings: %s', (format) => {
+  it.each(Object.keys(made) as EventFormat[])('is forwarded unchanged with any line endings: %s', (format) => {
     for (const end of ['\n', '\r\n', '\r']) {
       const text = encodeAllSse(made[format]).replaceAll('\n', end)
       for (let size = 1; size < 40; size++)
@@ -294,7 +297,7 @@ describe('a pass-through stream', () => {
     ['an event id', 'id: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
     ['an unknown field', 'error: sk-secret-7f3a91c4\n\n'],
   ])('contains no secret of the upstream outside its content: %s', (_, odd) => {
-    for (const format of Object.keys(made) as SharedFormat[])
+    for (const format of Object.keys(made) as EventFormat[])
       for (const at of [3, 6, made[format].length]) {
         const events = made[format].map((event) => encodeAllSse([event]))
         // Twice, because an event like the previous one is forwarded without decoding.

@@ -9,8 +9,8 @@ import { receivedReferences } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { encodeAllSse, encodeText, type SseEvent } from '../http/sse/sse.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
-import type { Lane, WholeResponse } from './lane.ts'
-import { passThroughStream } from './pass-through-stream.ts'
+import type { Lane, ResponseStream, WholeResponse } from './lane.ts'
+import { type PassThroughStreamOptions, passThroughStream } from './pass-through-stream.ts'
 
 /**
  * The API that client and upstream share, as a pass-through lane sees it. The codec of a format is one; model operations and token
@@ -24,6 +24,11 @@ export type PassThroughDialect = ResponseCheck &
     /** Splits a whole response into the events that a streaming client waits for. */
     asEvents?: ((body: JsonObject, request: JsonObject) => readonly SseEvent[]) | undefined
   }
+
+/** A lane that can open its stream in another way than for server-sent events. */
+export interface PassThroughLane extends Lane {
+  openWith(open: (options: PassThroughStreamOptions) => ResponseStream): ResponseStream
+}
 
 /**
  * Creates the lane for a client and an upstream that speak the same API. The body passes unchanged except for the model's name and
@@ -40,19 +45,31 @@ export function passThroughLane(
   redactor: Redactor,
   client?: ClientQuirks | undefined,
   upload?: Pick<Lane, 'body' | 'headers' | 'form'>,
-): Lane {
+): PassThroughLane {
   // Closures hold the fields, not the request: its text and bytes must be freed while the stream still runs.
   const { fields } = request
   const edit = dialect.wireEdit?.(fields, target)
   const report = createReport(fields)
   for (const loss of edit?.losses ?? []) report.add(loss)
   const { asEvents } = dialect
+  const openWith: PassThroughLane['openWith'] = (open) => {
+    if (dialect.tapStream === undefined) throw new GatewayError('internal', 'This endpoint does not support streaming.')
+    const tap = dialect.tapStream({
+      withholdUsage: edit?.erase !== undefined,
+      target,
+      request: fields,
+      storesResponse: edit?.storesResponse === true,
+      client,
+    })
+    return open({ tap, maxEventChars, redactor, textFields: dialect.textFields, erase: edit?.erase })
+  }
   return {
     kind: 'wire',
     upstreamFormat: dialect.format,
     body: upload === undefined ? setModel(request, target.model, { ...edit?.set }, edit?.drop) : upload.body,
     headers: upload?.headers,
     form: upload?.form,
+    flags: edit?.flags,
     report,
     readResponse(bytes) {
       const { value, body, contentType } = parseResponse(bytes, redactor)
@@ -66,23 +83,8 @@ export function passThroughLane(
       put(response, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return response
     },
-    openStream() {
-      if (dialect.tapStream === undefined)
-        throw new GatewayError('internal', 'This endpoint does not support streaming.')
-      return passThroughStream({
-        tap: dialect.tapStream({
-          withholdUsage: edit?.erase !== undefined,
-          target,
-          request: fields,
-          storesResponse: edit?.storesResponse === true,
-          client,
-        }),
-        maxEventChars,
-        redactor,
-        textFields: dialect.textFields,
-        erase: edit?.erase,
-      })
-    },
+    openStream: () => openWith(passThroughStream),
+    openWith,
     passes: dialect.passes,
     asEvents:
       asEvents === undefined

@@ -41,14 +41,15 @@ interface CountRequest {
  * text that it would not get to answer.
  */
 export const handleCountTokens: Handler = async (call) => {
-  const { snapshot, shared, route, inbound, record, transport, signal, end } = call
-  const codec = await loadFullCodec(call.codec)
-  const { count, modelPlaces } = codec
+  const { shared, inbound, record, transport, signal, end } = call
+  const own = await loadFullCodec(call.codec)
+  const { count } = own
   if (count === undefined) throw new GatewayError('not_implemented', 'This format has no endpoint for counting tokens.')
   const received = await call.readBody(count.checkRequest)
   record.model = String(received.value.model)
-  const request = await snapshot.resolveReferences(route, received, record.identity)
-  const counted: CountRequest = { codec, count, request }
+  const counted = await countedRequest(call, { codec: own, count, request: received })
+  const { codec, request } = counted
+  const { modelPlaces } = codec
   const writer = new CountWriter(counted, record.attempts, shared.limits.answerBytes)
   const search = { preferLossless: false, repeats: false }
   const target = { shared, inbound, codec, request, modelPlaces, writer, search, record, transport, signal }
@@ -58,6 +59,20 @@ export const handleCountTokens: Handler = async (call) => {
     if (writer.isCountless || doesNotCount(record.attempts.at(-1))) return await estimate(call, counted)
     throw error
   }
+}
+
+/** Returns the request to be counted, with its references resolved. It may be in the body as a text, in another format. */
+async function countedRequest(
+  { snapshot, shared, route, record }: RoutedCall,
+  counted: CountRequest,
+): Promise<CountRequest> {
+  const text = counted.count.vendorRequest?.(counted.request.value)
+  if (text === undefined)
+    return { ...counted, request: await snapshot.resolveReferences(route, counted.request, record.identity) }
+  const { readVendorCount } = await import('./invoke/vendor-count.ts')
+  const vendor = await readVendorCount(text, record.model, counted.count, shared.limits)
+  const { format } = vendor.codec
+  return { ...vendor, request: await snapshot.resolveReferences({ ...route, format }, vendor.request, record.identity) }
 }
 
 const unknownEndpoint: readonly (number | undefined)[] = [404, 405, 501]
@@ -136,7 +151,9 @@ class CountWriter implements RequestWriter {
     const { upstream, model } = target
     const { codec, request } = this.#counted
     const { format } = spoken
-    const passes = format === codec.format && !hasSealPrefix(request.text)
+    // A client that reads the count in another form needs a translation.
+    const isOwn = format === codec.format && this.#counted.count === codec.count
+    const passes = isOwn && !hasSealPrefix(request.text)
     const edit = upstream.hosting?.[format]?.editCount
     return {
       lane: passes ? this.#passThrough(target, spoken) : this.#translation(target, spoken, count),

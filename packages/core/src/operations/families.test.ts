@@ -5,10 +5,14 @@ import { agentFamilies, mounts } from './families.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
+/** No family has Bedrock's clients. */
+type FamilyFormat = Exclude<Format, 'converse'>
+type FamilyRoute = Route & { readonly format: FamilyFormat }
+
 const token = { authorization: 'Bearer good' }
 const json = { 'content-type': 'application/json' }
 /** A model whose upstream speaks the format. */
-const modelOf: { readonly [F in Format]: string } = {
+const modelOf: { readonly [F in FamilyFormat]: string } = {
   chat: 'real',
   responses: 'real',
   messages: 'claude-x',
@@ -16,7 +20,7 @@ const modelOf: { readonly [F in Format]: string } = {
   ollama: 'real',
 }
 
-const pathOf = ({ path, format }: Route): string =>
+const pathOf = ({ path, format }: FamilyRoute): string =>
   path
     .replace('{model}', modelOf[format])
     .replace('{id}', 'resp_unknown')
@@ -25,7 +29,7 @@ const pathOf = ({ path, format }: Route): string =>
     .replace('{location}', 'global')
 
 const say = [{ role: 'user', content: 'hi' }]
-const bodies: { readonly [F in Format]: object } = {
+const bodies: { readonly [F in FamilyFormat]: object } = {
   chat: { messages: say },
   messages: { messages: say, max_tokens: 10 },
   responses: { input: 'hi' },
@@ -33,14 +37,14 @@ const bodies: { readonly [F in Format]: object } = {
   ollama: { messages: say },
 }
 /** Returns the smallest body of a chat route. A path with a model needs none in the body. */
-const bodyOf = ({ path, format }: Route, more: object = {}): object => ({
+const bodyOf = ({ path, format }: FamilyRoute, more: object = {}): object => ({
   ...(path.includes('{model}') ? {} : { model: modelOf[format] }),
   ...bodies[format],
   ...more,
 })
 
 /** Bodies that refer to an object of an unknown owner. */
-const references: { readonly [F in Format]?: object } = {
+const references: { readonly [F in FamilyFormat]?: object } = {
   chat: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-theirs' } }] }] },
   messages: {
     messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_theirs' } }] }],
@@ -63,10 +67,10 @@ function isErrorOf({ format, operation, adaptation }: Route, body: { [key: strin
   }
 }
 
-const familyRoutes = routes.filter(({ family }) => family !== undefined)
+const familyRoutes = routes.filter((route): route is FamilyRoute => route.family !== undefined)
 const chats = familyRoutes.filter(({ operation }) => operation === 'generate')
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`
-const each = (list: readonly Route[]) => list.map((route) => [nameOf(route), route] as const)
+const each = (list: readonly FamilyRoute[]) => list.map((route) => [nameOf(route), route] as const)
 
 const response = {
   id: 'resp_1',
@@ -97,7 +101,7 @@ const setting = setUp(answers, {
   breaker: false,
   health: { read: () => undefined, write() {} },
 })
-const send = (route: Route, headers: Record<string, string>, body: object = bodyOf(route), query = '') =>
+const send = (route: FamilyRoute, headers: Record<string, string>, body: object = bodyOf(route), query = '') =>
   setting.gateway.fetch(`http://gw${pathOf(route)}${query}`, {
     method: route.method,
     headers: route.method === 'POST' ? { ...json, ...headers } : headers,

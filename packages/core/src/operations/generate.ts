@@ -6,8 +6,8 @@ import { maxMediaBytes } from '../config/media-policy.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import { isUpstreamFormat } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import type { Framing } from '../http/framing/framing.ts'
-import { type FramingName, framings } from '../http/framing/framings.ts'
+import type { Framing, FramingName } from '../http/framing/framing.ts'
+import { framings } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { MediaFetching } from '../lanes/lane.ts'
@@ -33,7 +33,7 @@ export const handleGenerate: Handler = async (call) => {
   }
   record.model = String(fields.model)
   record.stream = fields.stream === true
-  record.tokenCounting = { output: codec.outputBound }
+  record.tokenCounting = { output: codec.outputBound, textFields: codec.textFields }
   if (isBackground(codec, fields)) record.background = true
   if (inbound.query !== '' && asksToExplain(inbound)) {
     const { explainOverHttp } = await import('./explain.ts')

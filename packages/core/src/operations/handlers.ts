@@ -113,6 +113,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'update-object': storedObject,
   'delete-object': storedObject,
   'get-object-content': storedObject,
+  invoke: lazy(() => import('./invoke/invoke.ts').then((found) => found.handleInvoke)),
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
   realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
   'static-response': lazy(() => import('./static-response.ts').then((found) => found.handleStaticResponse)),

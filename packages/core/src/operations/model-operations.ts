@@ -63,6 +63,8 @@ const places: { readonly [O in OperationName]: { readonly [dialect: string]: Mod
     vertex: gemini,
     ollama: common,
     'ollama-embeddings': common,
+    titan: common,
+    'cohere-invoke': common,
   },
   rerank: { jina: common, cohere: common },
   moderations: { openai: common },

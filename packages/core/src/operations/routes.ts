@@ -76,6 +76,32 @@ const realtimeSecrets: readonly Route[] = (
   unversionedAlias: true,
 }))
 
+/** The actions of a model of Bedrock, and its model list. */
+const bedrock: readonly Route[] = (
+  [
+    { method: 'POST', path: '/model/{model}/converse', operation: 'generate' },
+    {
+      method: 'POST',
+      path: '/model/{model}/converse-stream',
+      operation: 'generate',
+      stream: true,
+      framing: 'named-frames',
+    },
+    { method: 'POST', path: '/model/{model}/count-tokens', operation: 'count-tokens' },
+    { method: 'POST', path: '/model/{model}/invoke', operation: 'invoke', ignoresContentType: true },
+    {
+      method: 'POST',
+      path: '/model/{model}/invoke-with-response-stream',
+      operation: 'invoke',
+      ignoresContentType: true,
+      stream: true,
+      framing: 'chunk-frames',
+    },
+    { method: 'GET', path: '/foundation-models', operation: 'list-models' },
+    { method: 'GET', path: '/foundation-models/{model}', operation: 'get-model' },
+  ] as const
+).map((route) => ({ format: 'converse', ...route }))
+
 /** Responses that were kept, by their id. */
 const storedResponses: readonly Route[] = (
   [
@@ -232,6 +258,7 @@ const ownRoutes: readonly Route[] = [
   { method: 'GET', path: '/v1/models/{model}', operation: 'get-model', format: 'chat', formatByHeader: listDialects },
   { method: 'GET', path: '/v1beta/models', operation: 'list-models', format: 'gemini', queryKey: true },
   { method: 'GET', path: '/v1beta/models/{model}', operation: 'get-model', format: 'gemini', queryKey: true },
+  ...bedrock,
 ]
 
 /** Every path of the gateway. */

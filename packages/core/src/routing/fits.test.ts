@@ -130,6 +130,22 @@ describe('a request that fits no target', () => {
     )
   })
 
+  it('fails with Bedrock’s sentence and the one of its Claude models', async () => {
+    const messages = [{ role: 'user', content: [{ text: tokens(10_000) }] }]
+    const long = await reject('/model/m/converse', { messages })
+    expect([long.status, long.body.message]).toEqual([
+      400,
+      expect.stringMatching(
+        /^Input is too long for requested model\. .*: prompt is too long: 11\d\d\d tokens > 5000 maximum$/,
+      ),
+    ])
+    const large = await reject('/model/m/converse', {
+      messages: [{ role: 'user', content: [{ text: 'hi' }] }],
+      inferenceConfig: { maxTokens: 8000 },
+    })
+    expect(large.body.message).toMatch(/`max_tokens` exceed context limit: \d+ \+ 8000 > 5000/)
+  })
+
   it('fails without a target’s window if another condition is the reason', async () => {
     const { post } = setUp(answers, { models: { m: limited('a', 1000, { when: ['fits', 'tools'] }) } })
     const error = await (await post('/v1/chat/completions', body(10_000))).json()

@@ -2,7 +2,7 @@ import { describe, expect, it, test, vi } from 'vitest'
 import { concatBytes } from '../base/bytes.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import { type Answer, asJson, message, setUp } from '../gateway/create-gateway.test-support.ts'
-import { chunkFrame, eventFrame, exceptionFrame } from './aws/frames.test-support.ts'
+import { chunkFrame, eventFrame, exceptionFrame } from '../http/frames/frames.test-support.ts'
 import { type BedrockOptions, bedrock } from './bedrock.ts'
 
 const region = 'us-east-1'

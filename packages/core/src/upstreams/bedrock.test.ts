@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { concatBytes } from '../base/bytes.ts'
 import type { JsonObject } from '../base/json/json.ts'
-import { chunkFrame, eventFrame, exceptionFrame, inPieces } from './aws/frames.test-support.ts'
+import { chunkFrame, eventFrame, exceptionFrame, inPieces } from '../http/frames/frames.test-support.ts'
 import { type BedrockOptions, bedrock, bedrockMantle } from './bedrock.ts'
 import { callUrl, formatsFor } from './outgoing-call.ts'
 

@@ -78,7 +78,9 @@ export function bedrock(options: BedrockOptions): Upstream {
       baseURL ?? `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`,
     ),
     formats: Object.fromEntries(formats.map((format) => [format, '/model'])),
-    serves: (format, model) => (format === 'messages') === byMessages(model),
+    // Converse has every model. Claude's own format loses less of what clients of other formats send.
+    serves: (format, model) => format === 'converse' || byMessages(model),
+    translates: (format, model) => (format === 'messages') === byMessages(model),
     hosting: {
       messages: invokeModel(betas),
       converse: formats.includes('messages') ? converse : claudeByConverse(betas, isClaude),
@@ -146,6 +148,7 @@ function accessKeyProblems(credentials: unknown): string[] {
  */
 const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
   modelInPath: { whole: '/{id}/invoke', stream: '/{id}/invoke-with-response-stream' },
+  body: 'invoke',
   edit({ body, header }: HostedCall) {
     const set: JsonObject = { anthropic_version: body.anthropic_version ?? 'bedrock-2023-05-31' }
     const flags = flagsOf(header, betas)
@@ -156,6 +159,7 @@ const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
   toEvents: lazyEventReader(() =>
     import('./aws/bedrock-events.ts').then(({ invokeModelEvents: wrappedEvents }) => wrappedEvents),
   ),
+  framing: 'chunk-frames',
 })
 
 /** Converse frames its events in AWS's binary encoding. */
@@ -163,6 +167,7 @@ const converse: Hosting = {
   toEvents: lazyEventReader(() =>
     import('./aws/bedrock-events.ts').then(({ converseEvents: namedEvents }) => namedEvents),
   ),
+  framing: 'named-frames',
 }
 
 /** Claude through Converse, which forwards Claude's own fields under `additionalModelRequestFields`. */

@@ -11,9 +11,11 @@ import type { OutgoingCall, Upstream } from './upstream.ts'
 export const speaks = ({ formats, serves }: Upstream, format: UpstreamFormat, model: string): boolean =>
   formats[format] !== undefined && (serves === undefined || serves(format, model))
 
-/** Returns the formats that an upstream speaks for a model, best first. */
+/** Returns the formats to which requests for a model are translated, best first. */
 export const formatsFor = (upstream: Upstream, model: string): readonly UpstreamFormat[] =>
-  (Object.keys(upstream.formats) as UpstreamFormat[]).filter((format) => speaks(upstream, format, model))
+  (Object.keys(upstream.formats) as UpstreamFormat[]).filter(
+    (format) => speaks(upstream, format, model) && upstream.translates?.(format, model) !== false,
+  )
 
 /**
  * Returns the URL of a call. In `path` and `ending`, `{model}` is replaced by the model's name with its slashes kept, and `{id}` by the

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../base/json/json.ts'
 import type { OperationName, SharedFormat, UpstreamFormat } from '../base/names.ts'
+import type { HostedBody } from '../formats/codec.ts'
 import type { ModelRule, Quirks } from '../formats/target-traits.ts'
+import type { FramingName } from '../http/framing/framing.ts'
 
 /**
  * A provider as data: its address, formats, operations and credentials. Provider factories such as `openai()` and `anthropic()`
@@ -17,6 +19,11 @@ export interface Upstream {
   readonly formats: { readonly [F in UpstreamFormat]?: string }
   /** Returns whether the provider speaks one of its `formats` for this model. Default: it speaks each of them for every model. */
   readonly serves?: (format: UpstreamFormat, model: string) => boolean
+  /**
+   * Returns whether requests of clients that speak another format are translated to one of its `formats` for this model. Default: as
+   * `serves`.
+   */
+  readonly translates?: (format: UpstreamFormat, model: string) => boolean
   /**
    * Operations other than chat. Each lists the dialects that the provider speaks, best first, with their paths below `baseURL`.
    * Default: none.
@@ -98,6 +105,8 @@ export interface OutgoingCall {
 export interface Hosting {
   /** Path endings for whole responses and for streams, in place of the format's own: `/{model}:rawPredict`. */
   readonly modelInPath?: { readonly whole: string; readonly stream: string }
+  /** The form of the bodies that the host reads. Clients that write the same one are not edited by `edit`. Default: the vendor's own. */
+  readonly body?: HostedBody
   /** Returns the changes that the host requires in a request's body. Default: none. */
   edit?(call: HostedCall): BodyEdit
   /** Returns the changes that the host requires in the body of a token count. Default: none. */
@@ -107,6 +116,8 @@ export interface Hosting {
    * stream already consists of such events.
    */
   toEvents?(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
+  /** The framing of the streams that `toEvents` converts. Clients that read the same one get the host's frames unchanged. */
+  readonly framing?: FramingName
 }
 
 /** Input of a hosting's `edit` and `editCount`. */

@@ -20,7 +20,7 @@ const rows = [...read(page).matchAll(/^\| (`\w+`[^|]*) \| (\d{3}[^|]*) \|/gm)].m
 const replies = (kind: keyof typeof errorKinds) =>
   clientCodecs.map((codec) => {
     const { status, body } = errorReply(new GatewayError(kind, ''), codec, '')
-    return { format: codec.format, status, code: JSON.parse(String(body)).error.code }
+    return { format: codec.format, status, code: JSON.parse(String(body)).error?.code }
   })
 
 const sources = ['cli', 'core', 'node', 'tokens'].flatMap((name) =>

@@ -7,6 +7,7 @@ import { ollamaCases } from '../ollama.ts'
 import { openaiCases } from '../openai.ts'
 import { responsesCases } from '../responses.ts'
 import { thinkingCases } from '../thinking-cases.ts'
+import { bedrockFamilies } from './bedrock.ts'
 import { derivedFamilies } from './derived.ts'
 import type { Family } from './family-suite.ts'
 import { vendorFamilies } from './vendors.ts'
@@ -29,4 +30,5 @@ export const allFamilies: readonly Family[] = [
   own('ollama', 'Ollama', 'ollama', ollamaCases),
   ...derivedFamilies,
   ...vendorFamilies,
+  ...bedrockFamilies,
 ]

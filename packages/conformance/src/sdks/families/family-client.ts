@@ -43,6 +43,8 @@ export interface Heard {
 export interface FamilyClient {
   /** Finish reasons of the vendor. */
   readonly finish: { readonly stop: string; readonly tools: string }
+  /** Statuses that the vendor has in place of those of most others. */
+  readonly statuses?: { readonly [status: number]: number }
   ask(question: Question): Promise<Heard>
   /** Returns the names of a model list. Absent: the SDK has none. */
   models?(): Promise<readonly string[]>

@@ -168,6 +168,7 @@ export const covered = {
     baseURL: data,
     formats: data,
     serves: { not: 'part of a provider, pure and synchronous' },
+    translates: { not: 'part of a provider, pure and synchronous' },
     operations: data,
     countTokens: data,
     compaction: data,

@@ -6,7 +6,7 @@ import {
   routes,
   wireCodecs,
 } from '@modelgate/core/test-support'
-import { type ClientFormat, type Format, formats } from '../../base/recorded-traffic.ts'
+import { type ClientFormat, type Format, formats, isClientFormat } from '../../base/recorded-traffic.ts'
 import type { Part } from '../input/malformed-forms.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -132,8 +132,12 @@ const withoutUpstream: ReadonlySet<string> = new Set(['cancel-response', 'get-mo
 
 /** Routes whose request bodies may name a model. Those of families have the same handlers and dialects. */
 export const namingRoutes: readonly Route[] = routes.filter(
-  ({ method, operation, family, object }) =>
-    method === 'POST' && !withoutUpstream.has(operation) && family === undefined && object === undefined,
+  ({ method, operation, family, object, format }) =>
+    method === 'POST' &&
+    !withoutUpstream.has(operation) &&
+    family === undefined &&
+    object === undefined &&
+    isClientFormat(format),
 )
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
@@ -148,6 +152,7 @@ export const surfaces: readonly Surface[] = [
   const sample = samples[key]
   if (sample === undefined) return []
   const { format, operation } = route
+  if (!isClientFormat(format)) return []
   const surface = (upstream: Format, explained = false): Surface => {
     const model = `${upstream}-model`
     const path = route.path.replace('{model}', model)

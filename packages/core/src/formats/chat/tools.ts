@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, pointer, put } from '../../base/j
 import type { CodecContext } from '../codec.ts'
 import type { Located, ModelRequest, Nothing, Report, Tool, ToolChoice } from '../ir.ts'
 import { drop, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { cachePlace, loss, ownExtra } from '../shared/report.ts'
 import { nativeToolName } from '../shared/tools.ts'
 import type { Quirks } from '../target-traits.ts'
 import { enforce } from './strict-schema.ts'
@@ -183,6 +183,7 @@ export function encodeFunctions(
 
 interface CacheHint {
   ttl?: '5m' | '1h'
+  at?: string
 }
 
 /** Reads `cache_control`, a field of several providers that chat itself lacks. Unknown forms stay unread. */
@@ -207,8 +208,5 @@ export function encodeCache(
   if (node.cache === undefined) return
   if (quirks.cacheControl)
     out.cache_control = { type: 'ephemeral', ...(node.cache.ttl === undefined ? {} : { ttl: node.cache.ttl }) }
-  else
-    report.add(
-      loss(pointer(node.at ?? '', 'cache_control'), 'chat completions has no cache hints', 'unsupported', 'note'),
-    )
+  else report.add(loss(cachePlace(node), 'chat completions has no cache hints', 'unsupported', 'note'))
 }

@@ -1,6 +1,8 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
-import { isObject, type Json } from '../../base/json/json.ts'
+import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
+import { contextMessage } from '../messages/error.ts'
 import { kindOfStatus } from '../shared/error-status.ts'
 
 /** Decodes an error. Bedrock sends `{message}` and names the exception in a header. Proxies in front of it put the name into the body. */
@@ -88,3 +90,87 @@ export function streamException(name: string, message: string): GatewayError {
     )
   return new GatewayError(kind, (message || `The upstream aborted its response with ${name}.`).slice(0, 2000))
 }
+
+interface Exception {
+  readonly status: number
+  readonly name: string
+}
+
+const validation: Exception = { status: 400, name: 'ValidationException' }
+const notFound: Exception = { status: 404, name: 'ResourceNotFoundException' }
+const modelError: Exception = { status: 424, name: 'ModelErrorException' }
+const modelTimeout: Exception = { status: 408, name: 'ModelTimeoutException' }
+const unavailable: Exception = { status: 503, name: 'ServiceUnavailableException' }
+
+/**
+ * AWS's exception for each kind, with the status that AWS sends. The gateway has already retried errors of upstreams: 424 keeps AWS's
+ * SDKs from doing so again.
+ */
+const exceptions: Readonly<Record<ErrorKind, Exception>> = {
+  invalid_request: validation,
+  unsupported_media_type: { status: 415, name: 'UnsupportedMediaTypeException' },
+  method_not_allowed: { status: 405, name: 'UnknownOperationException' },
+  request_too_large: { status: 413, name: 'RequestEntityTooLargeException' },
+  context_length_exceeded: validation,
+  authentication: { status: 403, name: 'UnrecognizedClientException' },
+  permission: { status: 403, name: 'AccessDeniedException' },
+  not_found: notFound,
+  model_not_found: notFound,
+  conflict: { status: 409, name: 'ConflictException' },
+  rate_limited: { status: 429, name: 'ThrottlingException' },
+  quota_exceeded: { status: 400, name: 'ServiceQuotaExceededException' },
+  overloaded: unavailable,
+  unavailable,
+  timeout: { status: 408, name: 'RequestTimeoutException' },
+  internal: { status: 500, name: 'InternalServerException' },
+  not_implemented: { status: 501, name: 'NotImplementedException' },
+  upstream_auth: modelError,
+  upstream_error: modelError,
+  upstream_bad_response: modelError,
+  upstream_truncated: modelError,
+  upstream_unreachable: modelError,
+  upstream_timeout: modelTimeout,
+  upstream_connect_timeout: modelTimeout,
+  upstream_idle_timeout: modelTimeout,
+  upstream_total_timeout: modelTimeout,
+  // No client receives it.
+  cancelled: { ...modelError, status: 499 },
+}
+
+/** Encodes an error. AWS's SDKs read the name of the exception from a header. */
+export function encodeError(error: ErrorInfo): { status: number; headers: Record<string, string>; body: JsonObject } {
+  const { status, name } = exceptions[error.kind]
+  return {
+    status,
+    headers: { 'x-amzn-errortype': name },
+    body: { message: messageFor(error) },
+  }
+}
+
+/** Clients recognize a prompt that is too long by Bedrock's sentence or by Anthropic's, and shorten it. */
+function messageFor({ kind, message, contextSize }: ErrorInfo): string {
+  if (kind !== 'context_length_exceeded' || /input is too long/i.test(message)) return message
+  const cause =
+    contextSize === undefined ? message : `The model returned the following errors: ${contextMessage(contextSize)}`
+  return `Input is too long for requested model. ${cause}`
+}
+
+/** Exceptions that a stream may hold. SDKs give all others no class. */
+const streamExceptions: Readonly<Record<string, string>> = {
+  InternalServerException: 'internalServerException',
+  ServiceUnavailableException: 'serviceUnavailableException',
+  ThrottlingException: 'throttlingException',
+  ValidationException: 'validationException',
+}
+
+/** Returns the event of an error within a stream. Its frame is an exception. */
+export function exceptionEvent(error: ErrorInfo): SseEvent {
+  const { name } = exceptions[error.kind]
+  return {
+    event: streamExceptions[name] ?? 'modelStreamErrorException',
+    data: stringifyExact({ message: messageFor(error) }),
+  }
+}
+
+/** Returns whether an event of a stream is an exception, by its name. */
+export const isException = (type: string | undefined): boolean => type !== undefined && /exception$/i.test(type)

@@ -1,4 +1,5 @@
-import { type JsonObject, pointer } from '../../base/json/json.ts'
+import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
+import { parseInnerJson } from '../../base/json/parse.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
   Located,
@@ -14,9 +15,10 @@ import type {
 } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
 import type { ToolIds } from '../shared/names.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { cachePlace, loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
-import { type DocumentNames, encodeMedia } from './media.ts'
+import { encodeCitation } from './citations.ts'
+import { encodeMedia, type MediaContext } from './media-encode.ts'
 import type { ConverseTraits } from './models.ts'
 
 interface Conversation {
@@ -30,9 +32,11 @@ interface Conversation {
 
 /** A message before it is encoded: each block with its cache point. */
 interface Draft {
-  role: 'user' | 'assistant'
+  role: 'user' | 'assistant' | 'system'
   blocks: JsonObject[][]
   at: string
+  /** Fields of the message that only this format has. */
+  fields?: JsonObject | undefined
 }
 
 /**
@@ -43,16 +47,18 @@ export function encodeConversation(turns: readonly Turn[], context: BlockContext
   const first = turns.findIndex((turn) => !isSystem(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
   const system = leading.flatMap((turn) => encodeParts(turn, systemParts(turn, context), 'user', context))
-  const drafts = mergeNeighbors((first < 0 ? [] : turns.slice(first)).flatMap((turn) => encodeTurn(turn, context)))
+  const encoded = (first < 0 ? [] : turns.slice(first)).flatMap((turn) => encodeTurn(turn, context))
+  // A client of this format knows what Bedrock requires.
+  const drafts = context.isOwn ? encoded : mergeNeighbors(encoded)
   if (drafts.length === 0 && system.length > 0) {
     const at = leading[0]?.at ?? ''
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
     drafts.push({ role: 'user', blocks: system.splice(0), at })
   }
-  normalizeMessages(drafts, context)
+  if (!context.isOwn) normalizeMessages(drafts, context)
   return {
     system: system.flat(),
-    messages: drafts.map(({ role, blocks }) => ({ role, content: blocks.flat() })),
+    messages: drafts.map(({ role, blocks, fields }) => ({ ...fields, role, content: blocks.flat() })),
     calledTools: calledToolNames(turns),
     lacksReasoning: isReasoningMissing(drafts),
   }
@@ -63,7 +69,12 @@ const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role ==
 /** Returns the parts that a system prompt can carry, and reports the others. */
 function systemParts(turn: Turn, context: BlockContext): Part[] {
   return turn.parts.filter((part) => {
-    const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
+    const fits =
+      part.type === 'text' ||
+      part.type === 'native' ||
+      part.type === 'refusal' ||
+      // Bedrock's guardrails check images of the system prompt, too.
+      part.extra?.converse?.guardContent !== undefined
     if (!fits)
       context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt accepts only text: ${part.type} is left out`))
     return fits
@@ -72,7 +83,10 @@ function systemParts(turn: Turn, context: BlockContext): Part[] {
 
 function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
   const at = turn.at ?? ''
-  const { report } = context
+  const { report, isOwn } = context
+  const fields = turn.extra?.converse
+  if (isOwn && turn.role === 'system')
+    return [{ role: 'system', blocks: encodeParts(turn, turn.parts, 'user', context), at, fields }]
   if (isSystem(turn)) {
     const blocks = encodeParts(turn, systemParts(turn, context), 'user', context)
     if (blocks.length === 0) return []
@@ -84,7 +98,7 @@ function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
   }
   const role = turn.role === 'assistant' ? 'assistant' : 'user'
   const blocks = encodeParts(turn, turn.parts, role, context)
-  if (blocks.length > 0) return [{ role, blocks, at }]
+  if (blocks.length > 0) return [{ role, blocks, at, fields }]
   // A user message that loses all its content changes the question.
   const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
   const detail = losesContent
@@ -121,7 +135,8 @@ function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
-    if (last?.role === next.role) append(last.blocks, next.blocks)
+    if (last?.role === next.role && next.role !== 'system' && last.fields === undefined && next.fields === undefined)
+      append(last.blocks, next.blocks)
     else out.push({ ...next, blocks: [...next.blocks] })
   }
   return out
@@ -156,7 +171,9 @@ function normalizeMessages(drafts: Draft[], { report }: BlockContext): void {
 
 function calledToolNames(turns: readonly Turn[]): Set<string> {
   const names = new Set<string>()
-  for (const { parts } of turns) for (const part of parts) if (part.type === 'tool-call') names.add(part.name)
+  // A call in another place is not sent.
+  for (const { role, parts } of turns)
+    for (const part of parts) if (role === 'assistant' && part.type === 'tool-call') names.add(part.name)
   return names
 }
 
@@ -169,9 +186,8 @@ function isReasoningMissing(drafts: readonly Draft[]): boolean {
 }
 
 /** Context for encoding the parts of a request. */
-export interface BlockContext extends CodecContext {
+export interface BlockContext extends MediaContext {
   readonly ids: ToolIds
-  readonly names: DocumentNames
   readonly traits: ConverseTraits
 }
 
@@ -193,7 +209,7 @@ function encodeBlock(part: Part, role: 'user' | 'assistant', context: BlockConte
     case 'refusal':
       return encodeRefusal(part, context)
     case 'media':
-      return encodeMedia(part, role, context.names, context)
+      return encodeMedia(part, role, context)
     case 'reasoning':
       return role === 'assistant' ? encodeReasoning(part, context) : reportMisplaced(part, role, context)
     case 'tool-call':
@@ -212,21 +228,45 @@ function reportMisplaced(part: Part, role: string, context: CodecContext): undef
 }
 
 /** Bedrock rejects text without a visible character. */
-function encodeText(part: TextPart, { report }: CodecContext): JsonObject | undefined {
+function encodeText(part: TextPart, context: BlockContext): JsonObject | undefined {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
-  const extraFields = ownExtra(extra, 'converse', at, report)
-  if (text.trim() === '') {
+  const { report } = context
+  const fields = ownExtra(extra, 'converse', at, report) ?? {}
+  if (fields.jsonBlock === true) return { json: parseInnerJson(text) ?? text }
+  if (isObject(fields.guardContent))
+    return { guardContent: { text: { ...(isObject(fields.guardContent.text) ? fields.guardContent.text : {}), text } } }
+  if (context.isOwn && (citations !== undefined || fields.citationsContent !== undefined))
+    return citedText(part, fields, context)
+  if (text.trim() === '' && !context.isOwn) {
     if (text !== '')
       report.add(loss(at, 'text that consists of blanks is rejected upstream and left out', 'unsupported', 'note'))
     return undefined
   }
   if (citations !== undefined && citations.length > 0)
-    report.add(loss(at, 'citations are not sent back', 'unsupported', 'note'))
-  return { ...extraFields, text }
+    report.add(loss(pointer(at, 'citations'), 'citations are not sent back', 'unsupported', 'note'))
+  return { text }
 }
 
-function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | undefined {
+/** Encodes text with its sources. A client's own history holds them as Bedrock wrote them. */
+export function citedText(
+  { text, citations = [], at = '' }: TextPart,
+  { citationsContent }: JsonObject,
+  context: CodecContext,
+): JsonObject {
+  const sources = citations.flatMap((citation) => encodeCitation(citation, at, context) ?? [])
+  if (sources.length === 0 && citationsContent === undefined && citations.length > 0) return { text }
+  const { content, ...fields } = isObject(citationsContent) ? citationsContent : {}
+  return {
+    citationsContent: {
+      ...fields,
+      content: [{ text }, ...(Array.isArray(content) ? content : [])],
+      citations: sources,
+    },
+  }
+}
+
+function encodeRefusal(part: RefusalPart, context: BlockContext): JsonObject | undefined {
   const { type: _, text, cache: _cache, extra, at, ...rest } = part
   rest satisfies Nothing
   context.report.add(loss(at ?? '', 'an earlier refusal is sent as text', 'approximated', 'note'))
@@ -234,20 +274,20 @@ function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | u
 }
 
 /** Only the issuer of a signature accepts the reasoning back, and most models reject reasoning without a signature. */
-function encodeReasoning(part: ReasoningPart, { report }: CodecContext): JsonObject | undefined {
+function encodeReasoning(part: ReasoningPart, { report, isOwn }: BlockContext): JsonObject | undefined {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
-  if (seal?.issuer !== 'converse' || seal.data === '') {
+  const isUnsigned = seal === undefined && isOwn && redacted !== true
+  if (!isUnsigned && (seal?.issuer !== 'converse' || seal.data === '')) {
     const why = seal === undefined || seal.data === '' ? 'it has no signature' : 'another provider signed it'
     report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
     return undefined
   }
-  const extraFields = ownExtra(extra, 'converse', at, report)
-  return {
-    reasoningContent: redacted
-      ? { ...extraFields, redactedContent: seal.data }
-      : { ...extraFields, reasoningText: { text, signature: seal.data } },
-  }
+  const { reasoningText, ...fields } = fieldsOf('reasoningContent', ownExtra(extra, 'converse', at, report))
+  if (redacted) return { reasoningContent: { ...fields, redactedContent: seal?.data ?? '' } }
+  const signature = seal === undefined ? {} : { signature: seal.data }
+  const own = isObject(reasoningText) ? reasoningText : {}
+  return { reasoningContent: { ...fields, reasoningText: { ...own, text, ...signature } } }
 }
 
 function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
@@ -257,8 +297,8 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
   if (name === '') report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
   if (seal !== undefined)
     report.add(loss(at, 'only its issuer can read the signature of a tool call', 'unsupported', 'note'))
-  const extraFields = ownExtra(extra, 'converse', at, report)
-  return { toolUse: { ...extraFields, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
+  const fields = fieldsOf('toolUse', ownExtra(extra, 'converse', at, report))
+  return { toolUse: { ...fields, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
 }
 
 function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
@@ -273,12 +313,12 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
     return block === undefined ? [] : [block]
   })
   const result: JsonObject = {
-    ...ownExtra(extra, 'converse', at, report),
+    ...fieldsOf('toolResult', ownExtra(extra, 'converse', at, report)),
     toolUseId: context.ids.ofResult(callId),
     content,
   }
   // Success is the default status of a result.
-  if (isError === true && traits.resultStatus) result.status = 'error'
+  if (isError === true && (traits.resultStatus || context.isOwn)) result.status = 'error'
   else if (isError === true)
     report.add(loss(at, 'the result has no error mark; only its text shows that the tool failed'))
   return { toolResult: result }
@@ -295,17 +335,20 @@ function encodeNative(part: NativePart, { report }: CodecContext): JsonObject | 
 }
 
 interface Cached extends Located {
-  cache?: { ttl?: '5m' | '1h' }
+  cache?: { ttl?: '5m' | '1h'; at?: string }
+}
+
+/** Returns the fields of a block that other formats lack. Decoders keep them under the block's kind. */
+function fieldsOf(kind: string, extra: JsonObject | undefined): JsonObject {
+  const fields = extra?.[kind]
+  return isObject(fields) ? fields : {}
 }
 
 /** Returns the cache point that follows a node with a cache hint. Where the model accepts none, it reports a note and returns none. */
-export function cachePoint(
-  { cache, at = '' }: Cached,
-  cacheTraits: ConverseTraits['cache'],
-  { report }: CodecContext,
-): JsonObject[] {
+export function cachePoint(node: Cached, cacheTraits: ConverseTraits['cache'], { report }: CodecContext): JsonObject[] {
+  const { cache } = node
   if (cache === undefined) return []
-  const place = pointer(at, 'cache_control')
+  const place = cachePlace(node)
   if (cacheTraits === undefined) {
     report.add(loss(place, 'the model does not accept a cache point in this place', 'unsupported', 'note'))
     return []

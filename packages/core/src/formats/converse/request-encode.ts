@@ -1,4 +1,4 @@
-import { type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
+import { isObject, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
 import { callIds as anthropicIds } from '../messages/fields.ts'
@@ -6,10 +6,10 @@ import { defaultMaxTokens, encodeThinking, lowerOutputSchema, type ThinkingCondi
 import { encodeRandomness } from '../messages/request-encode.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { createToolIds, shortenToolNames } from '../shared/names.ts'
-import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
-import { callIds, toolNames } from './fields.ts'
-import { createDocumentNames } from './media.ts'
+import { callIds, fieldPointers, toolNames } from './fields.ts'
+import { createDocumentNames } from './media-encode.ts'
 import { type ConverseTraits, converseTraits } from './models.ts'
 import { encodeConversation } from './request-encode-turns.ts'
 import { encodeTools } from './tools.ts'
@@ -51,24 +51,29 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   } = request
   rest satisfies Nothing
   const { report, target } = context
-  const traits = converseTraits(target)
+  const isOwn = isWrittenIn(request, fieldPointers)
+  const traits = isOwn ? { ...converseTraits(target), ...unlimited } : converseTraits(target)
   const reportLoss: ReportLoss = (field, detail, ...kind) =>
     report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
-  const out: JsonObject = { ...ownExtra(extra, 'converse', '', report) }
+  const own = ownExtra(extra, 'converse', '', report) ?? {}
+  const out: JsonObject = { ...own }
   const blocks = {
     ...context,
     traits,
+    isOwn,
     ids: createToolIds(turns, traits.claude === undefined ? callIds : claudeIds),
     names: createDocumentNames(),
   }
   const { system, messages, calledTools, lacksReasoning } = encodeConversation(turns, blocks)
   out.messages = messages
   if (system.length > 0) out.system = system
-  const { config, isToolForced } = encodeTools(request, calledTools, traits, context)
-  put(out, 'toolConfig', config)
+  const { config, isToolForced } = encodeTools(request, isOwn ? new Set() : calledTools, traits, { ...context, isOwn })
+  merge(out, 'toolConfig', config)
 
-  const additional: JsonObject = {}
+  const additional: JsonObject = isObject(own.additionalModelRequestFields)
+    ? { ...own.additionalModelRequestFields }
+    : {}
   const { claude } = traits
   const maxTokens =
     sampling.maxTokens ?? (claude === undefined ? Number.POSITIVE_INFINITY : defaultMaxTokens(target, claude))
@@ -84,10 +89,12 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
       'note',
     )
   }
-  if (Object.keys(inference).length > 0) out.inferenceConfig = inference
+  merge(out, 'inferenceConfig', inference)
   // Converse reports which stop sequence ended the response only if the request names Claude's field.
-  if (claude !== undefined && inference.stopSequences !== undefined)
-    out.additionalModelResponseFieldPaths = ['/stop_sequence']
+  if (claude !== undefined && inference.stopSequences !== undefined) {
+    const { additionalModelResponseFieldPaths: paths } = own
+    out.additionalModelResponseFieldPaths = ['/stop_sequence', ...(Array.isArray(paths) ? paths : [])]
+  }
   if (output !== undefined) encodeOutput(output, out, request, traits, reportLoss)
   // Some formats ask for the number of alternatives in a separate field.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
@@ -96,8 +103,18 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
     if (value !== undefined) reportLoss(`user.${field}`, 'Converse has no field for users', 'unsupported', 'note')
   if (metadata !== undefined) encodeMetadata(metadata, out, reportLoss)
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
-  if (Object.keys(additional).length > 0) out.additionalModelRequestFields = additional
+  merge(out, 'additionalModelRequestFields', additional)
   return out
+}
+
+/** A client of this format knows what its model accepts. */
+const unlimited = { forcedTools: true, resultStatus: true, cache: { tools: true, hour: true } } as const
+
+/** Sets a member. Fields that only this format has stay in it, unless the IR has them, too. */
+function merge(out: JsonObject, key: string, fields: JsonObject | undefined): void {
+  if (fields === undefined || Object.keys(fields).length === 0) return
+  const own = out[key]
+  out[key] = isObject(own) ? { ...own, ...fields } : fields
 }
 
 function encodeSampling(
@@ -134,7 +151,7 @@ function encodeSampling(
       reportLoss('sampling.temperature', `Converse accepts temperatures up to 1, not ${temperature}`, 'clamped')
     put(out, 'temperature', temperature === undefined ? undefined : Math.min(temperature, 1))
     put(out, 'topP', topP)
-    if (topK !== undefined && traits.topK === 'inferenceConfig') additional.inferenceConfig = { topK }
+    if (topK !== undefined && traits.topK === 'inferenceConfig') merge(additional, 'inferenceConfig', { topK })
     else if (topK !== undefined) reportLoss('sampling.topK', 'Bedrock has no top_k for the model')
   }
   if (stop !== undefined) {
@@ -215,7 +232,7 @@ function encodeFormat(
   const jsonSchema: JsonObject = { schema: stringifyExact(lowered) }
   put(jsonSchema, 'name', name)
   put(jsonSchema, 'description', description)
-  out.outputConfig = { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
+  merge(out, 'outputConfig', { textFormat: { type: 'json_schema', structure: { jsonSchema } } })
 }
 
 const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}$/
@@ -229,8 +246,10 @@ function encodeMetadata(metadata: Record<string, string>, out: JsonObject, repor
   else if (entries.length > 0) out.requestMetadata = metadata
 }
 
+const serviceTiers: ReadonlySet<string> = new Set(['default', 'flex', 'priority', 'reserved'])
+
 function encodeTier(tier: string, out: JsonObject, reportLoss: ReportLoss): void {
-  if (tier === 'default' || tier === 'flex' || tier === 'priority') out.serviceTier = { type: tier }
+  if (serviceTiers.has(tier)) merge(out, 'serviceTier', { type: tier })
   else if (tier !== 'auto') reportLoss('serviceTier', `Converse has no service tier '${tier.slice(0, 40)}'`)
 }
 

@@ -163,7 +163,7 @@ describe('tools with the choice none', () => {
   it('are not offered', () => {
     const { sent, losses } = chat({ tools: [tool], tool_choice: 'none' })
     expect(sent).not.toHaveProperty('toolConfig')
-    expect(places(losses)).toEqual(['/tool_choice note'])
+    expect(places(losses)).toEqual(['/tool_choice note', '/tools note'])
   })
 
   it('are declared after earlier calls, and the consequence is reported', () => {

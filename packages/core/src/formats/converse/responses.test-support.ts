@@ -1,6 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import type { JsonObject } from '../../base/json/json.ts'
-import { eventFrame } from '../../upstreams/aws/frames.test-support.ts'
+import { eventFrame } from '../../http/frames/frames.test-support.ts'
 
 /** A response with everything that Converse can express, and the same response as the frames of a stream. */
 export const wholeAnswer: JsonObject = {

@@ -7,21 +7,16 @@ import type { ExchangeContext, Machine } from '../codec.ts'
 import type { Finish, ModelEvent } from '../ir.ts'
 import { append, assignOwn } from '../shared/json-fields.ts'
 import { loss, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
+import { readSeal, readSealBase64 } from '../shared/seals.ts'
 import { createPartWriter, type PartWriter } from '../shared/stream-parts.ts'
 import { customInput } from '../shared/tools.ts'
+import { isServerCall, nativeBlock, restoreCall } from './blocks-decode.ts'
+import { decodeCitation } from './citations.ts'
 import { streamException } from './error.ts'
 import { decodeTier, usageOf } from './fields.ts'
 import { decodeFinish } from './finish.ts'
-import {
-  blockAt,
-  decodeCitation,
-  decodeMedia,
-  endingExtra,
-  isServerCall,
-  nativeBlock,
-  restoreCall,
-  tierShape,
-} from './response-decode.ts'
+import { decodeMedia } from './media-decode.ts'
+import { blockAt, endingExtra, tierShape } from './response-decode.ts'
 
 /**
  * Decodes a stream of Converse. The name of each frame is the type of its event. A stream is complete only with `metadata`, its last
@@ -213,7 +208,7 @@ function openReasoning(at: string, writer: PartWriter, context: ExchangeContext)
       const { text, signature } = isObject(delta.reasoningContent) ? delta.reasoningContent : {}
       if (typeof text === 'string') writer.delta(number, { type: 'reasoning', text })
       else if (typeof signature === 'string')
-        writer.delta(number, { type: 'seal', seal: { issuer: 'converse', data: signature } })
+        writer.delta(number, { type: 'seal', seal: readSeal(signature, 'converse') })
       else reportDelta(delta, at, context)
     },
     stop: () => writer.end(number),
@@ -229,7 +224,7 @@ function openRedacted(at: string, writer: PartWriter, context: ExchangeContext):
       pieces.push(textOf(isObject(delta.reasoningContent) && delta.reasoningContent.redactedContent))
     },
     stop() {
-      const seal = { issuer: 'converse', data: joinBase64(pieces) } as const
+      const seal = readSealBase64(joinBase64(pieces), 'converse')
       writer.end(writer.start({ type: 'reasoning', text: '', redacted: true, seal, at }))
     },
   }
@@ -310,7 +305,7 @@ function openImage(start: JsonObject, at: string, writer: PartWriter, context: E
     },
     stop() {
       const image = { ...start, ...more, source: { bytes: joinBase64(pieces) } }
-      writer.end(writer.start({ ...(decodeMedia('image', image) ?? nativeBlock({ image })), at }))
+      writer.end(writer.start({ ...(decodeMedia('image', image, context) ?? nativeBlock({ image })), at }))
     },
   }
 }

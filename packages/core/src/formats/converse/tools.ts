@@ -7,6 +7,9 @@ import { customSchema, nativeToolName, offeredTools } from '../shared/tools.ts'
 import type { ConverseTraits } from './models.ts'
 import { cachePoint } from './request-encode-turns.ts'
 
+/** A client of this format wrote the tools if `isOwn`: they stay as they are. */
+type ToolContext = CodecContext & { readonly isOwn: boolean }
+
 /** The encoded `toolConfig`, and whether a call is forced. */
 export interface EncodedTools {
   readonly config?: JsonObject
@@ -21,7 +24,7 @@ export function encodeTools(
   { tools, at }: ModelRequest,
   calledTools: ReadonlySet<string>,
   traits: ConverseTraits,
-  context: CodecContext,
+  context: ToolContext,
 ): EncodedTools {
   const { list = [], choice, parallel, ...rest } = tools ?? {}
   rest satisfies Nothing
@@ -40,7 +43,8 @@ export function encodeTools(
 
   if (choiceToSend === 'none' && calledTools.size === 0) {
     if (list.length > 0)
-      reportField('tools.choice', 'Converse has no choice `none`: the tools are not offered', 'approximated', 'note')
+      for (const field of ['tools.choice', 'tools.list'])
+        reportField(field, 'Converse has no choice `none`: the tools are not offered', 'approximated', 'note')
     return { isToolForced: false }
   }
   const encodedTools = offered.flatMap((tool) => encodeTool(tool, traits, context))
@@ -62,7 +66,11 @@ export function encodeTools(
       'approximated',
     )
   const config: JsonObject = { tools: encodedTools }
-  if (choiceToSend !== 'required' && typeof choiceToSend !== 'object') return { config, isToolForced: false }
+  if (choiceToSend !== 'required' && typeof choiceToSend !== 'object') {
+    // It is the default, and some models reject it.
+    if (choiceToSend === 'auto' && context.isOwn) config.toolChoice = { auto: {} }
+    return { config, isToolForced: false }
+  }
   if (!traits.forcedTools) {
     const what = typeof choiceToSend === 'object' ? `'${choiceToSend.name}'` : 'a tool'
     reportField('tools.choice', `the model cannot be forced to call ${what}; it may do so`, 'approximated')
@@ -76,8 +84,8 @@ const emptyDeclaration = (name: string): JsonObject => ({
   toolSpec: { name, inputSchema: { json: { type: 'object', properties: {} } } },
 })
 
-function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): JsonObject[] {
-  const { report } = context
+function encodeTool(tool: Tool, traits: ConverseTraits, context: ToolContext): JsonObject[] {
+  const { report, isOwn } = context
   const at = tool.at ?? ''
   const cachePoints = cachePoint(tool, traits.cache?.tools === true ? traits.cache : undefined, context)
   switch (tool.type) {
@@ -95,6 +103,13 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
         ...rest
       } = tool
       rest satisfies Nothing
+      if (isOwn) {
+        const spec: JsonObject = { ...ownExtra(extra, 'converse', at, report), name }
+        put(spec, 'description', description)
+        put(spec, 'strict', strict)
+        spec.inputSchema = { json: schema ?? {} }
+        return [{ toolSpec: spec }, ...cachePoints]
+      }
       const enforced = traits.structured
         ? enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
         : { schema, strict: undefined }

@@ -1,9 +1,8 @@
-import { pointer } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Effort } from '../ir.ts'
 import type { NameRule } from '../shared/names.ts'
 import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
-import { loss } from '../shared/report.ts'
+import { cachePlace, loss } from '../shared/report.ts'
 
 /** JSON Pointers of the IR's request fields in a generateContent body. Model and stream flag stand in the URL. */
 export const fieldPointers = {
@@ -78,9 +77,9 @@ export const toolNames: NameRule = {
 }
 
 /** Reports a cache hint: Google caches automatically, or by the name of a cache that the client created. */
-export function reportCache(at: string | undefined, context: CodecContext): void {
+export function reportCache(node: Parameters<typeof cachePlace>[0], context: CodecContext): void {
   const detail = 'generateContent has no cache hints'
-  context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
+  context.report.add(loss(cachePlace(node), detail, 'unsupported', 'note'))
 }
 
 // Sources: Google's OpenAPI document of v1beta (GenerationConfig: `candidateCount`, `responseMimeType`, `responseModalities`,

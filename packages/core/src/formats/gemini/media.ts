@@ -1,10 +1,10 @@
+import { toBase64 } from '../../base/bytes.ts'
 import { isObject, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, takeString, type Unread } from '../shared/json-fields.ts'
 import { mediaTypeOfUrl } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { toBase64 } from './seals.ts'
 import { copyInCamelCase } from './spelling.ts'
 
 type Kind = MediaPart['kind']
@@ -94,7 +94,7 @@ export function encodeMedia(
       return wrap('inlineData', { mimeType: mediaType ?? assumedTypes[kind], data: source.data })
     }
     case 'text':
-      return wrap('inlineData', { mimeType: 'text/plain', data: toBase64(source.text) })
+      return wrap('inlineData', { mimeType: 'text/plain', data: toBase64(new TextEncoder().encode(source.text)) })
     case 'url': {
       if (source.url.startsWith('data:') && source.url.includes(',')) {
         report.add(loss(at, 'a data URL of this kind cannot be sent; it was left out', 'unsupported', severity))

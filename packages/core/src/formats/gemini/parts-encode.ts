@@ -172,7 +172,7 @@ function reportWithheld(at: string, what: string, { context }: EncodeScope): voi
 
 /** Reports cache hints and citations, which parts of this format cannot hold. */
 function reportHints(part: Part, { context, towards }: EncodeScope): void {
-  if (part.cache !== undefined) reportCache(part.at, context)
+  if (part.cache !== undefined) reportCache(part, context)
   if (towards === 'upstream' && part.type === 'text' && part.citations !== undefined && part.citations.length > 0) {
     const detail = 'citations of an earlier response cannot be sent in a request'
     context.report.add(loss(pointer(part.at ?? '', 'citations'), detail, 'unsupported', 'note'))
@@ -229,7 +229,7 @@ function wrapText(text: string, isError: boolean): JsonObject {
 }
 
 function reportInnerPart(part: Part, at: string, context: CodecContext): void {
-  if (part.cache !== undefined) reportCache(part.at ?? at, context)
+  if (part.cache !== undefined) reportCache({ at, ...part }, context)
   if (part.type === 'media') return
   ownExtra(part.extra, 'gemini', part.at ?? at, context.report)
   if (part.type === 'text' && part.citations !== undefined && part.citations.length > 0)

@@ -249,7 +249,7 @@ function contentFields(turn: Turn, { context }: EncodeScope): JsonObject | undef
   rest satisfies Nothing
   if (name !== undefined)
     context.report.add(loss(pointer(at, 'name'), 'generateContent does not tell speakers apart by name'))
-  if (cache !== undefined) reportCache(at, context)
+  if (cache !== undefined) reportCache(turn, context)
   return ownExtra(extra, 'gemini', at, context.report)
 }
 

@@ -1,40 +1,16 @@
-import { withoutPadding } from '../../base/bytes.ts'
 import type { ReasoningPart, Sealed } from '../ir.ts'
-import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/seals.ts'
+import { readSealBase64, writeSealBase64 } from '../shared/seals.ts'
 
 /**
  * Seals in this format stand in `thoughtSignature`, which typed SDKs decode as base64 at once. A foreign seal is therefore
  * written as base64 of its usual form; Google's signatures are written unchanged.
  */
 
-const urlSafe: Readonly<Record<string, string>> = { '-': '+', _: '/' }
-
 /** Encodes a seal as a `thoughtSignature`. */
-export const writeSignature = (seal: Sealed): string =>
-  seal.issuer === 'gemini' ? seal.data : toBase64(writeSeal(seal, 'gemini'))
+export const writeSignature = (seal: Sealed): string => writeSealBase64(seal, 'gemini')
 
 /** Decodes a `thoughtSignature` to a seal. */
-export function readSignature(signature: string): Sealed {
-  if (!signature.startsWith(sealPrefixBase64)) return { issuer: 'gemini', data: signature }
-  const text = fromBase64(signature)
-  return text?.startsWith(sealPrefix) ? readSeal(text, 'gemini') : { issuer: 'gemini', data: signature }
-}
-
-/** Encodes the UTF-8 bytes of a text as base64. */
-export function toBase64(text: string): string {
-  let binary = ''
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte)
-  return btoa(binary)
-}
-
-function fromBase64(text: string): string | undefined {
-  try {
-    const binary = atob(withoutPadding(text).replace(/[-_]/g, (sign) => urlSafe[sign] ?? sign))
-    return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)))
-  } catch {
-    return undefined
-  }
-}
+export const readSignature = (signature: string): Sealed => readSealBase64(signature, 'gemini')
 
 /**
  * Google also signs texts and images, and requires the signature back on the same part. Other formats have no seal there, but

@@ -274,7 +274,7 @@ function createCandidateEncoder(
   return {
     start(number, value) {
       anything = true
-      if (value.cache !== undefined) reportCache(value.at, context)
+      if (value.cache !== undefined) reportCache(value, context)
       const part: OpenPart = { value, text: new GrowingText(), seal: undefined, citations: [], isUnsent: true }
       open.set(number, part)
       if (value.type === 'tool-call') part.text.add(value.input)

@@ -144,7 +144,7 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
   const at = tool.at ?? ''
   const { report } = context
   const own = ownExtra(tool.extra, 'gemini', at, report)
-  if (tool.cache !== undefined) reportCache(at, context)
+  if (tool.cache !== undefined) reportCache(tool, context)
   switch (tool.type) {
     case 'function': {
       const {

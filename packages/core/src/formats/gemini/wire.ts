@@ -12,6 +12,7 @@ export const geminiWire: WireCodec = {
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
+  unknownMember: (name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`,
   refusesComments: true,
   decodeError,
   encodeError,

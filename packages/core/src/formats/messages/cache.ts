@@ -1,11 +1,12 @@
-import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Located } from '../ir.ts'
 import { drop, leftover, type Unread, unread } from '../shared/json-fields.ts'
-import { loss } from '../shared/report.ts'
+import { cachePlace, loss } from '../shared/report.ts'
 
 interface CacheHint {
   ttl?: '5m' | '1h'
+  at?: string
 }
 
 /** Decodes `cache_control` and removes it from the fields. An unknown kind stays in them and passes through unchanged. */
@@ -25,7 +26,5 @@ export const cacheControl = ({ ttl }: CacheHint): JsonObject =>
 /** Reports a cache hint of a node that is not sent, or that this format cannot mark. */
 export function reportCache(node: Located & { cache?: CacheHint }, context: CodecContext): void {
   if (node.cache !== undefined)
-    context.report.add(
-      loss(pointer(node.at ?? '', 'cache_control'), 'a cache hint is not allowed in this place', 'unsupported', 'note'),
-    )
+    context.report.add(loss(cachePlace(node), 'a cache hint is not allowed in this place', 'unsupported', 'note'))
 }

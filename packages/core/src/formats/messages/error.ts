@@ -168,7 +168,7 @@ function partsOf(message: string): ContextSize | undefined {
 }
 
 /** Claude Code reads the numbers: it compacts the conversation after the first sentence, and lowers `max_tokens` after the second one. */
-const contextMessage = ({ input, output, limit }: ContextSize): string =>
+export const contextMessage = ({ input, output, limit }: ContextSize): string =>
   output === 0
     ? `prompt is too long: ${input} tokens > ${limit} maximum`
     : `input length and \`max_tokens\` exceed context limit: ${input} + ${output} > ${limit}, decrease input length or \`max_tokens\` and try again`

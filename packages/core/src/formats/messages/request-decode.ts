@@ -13,11 +13,10 @@ import {
   type Unread,
   unread,
 } from '../shared/json-fields.ts'
-import { loss } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
 import { decodeContent, meaningfulFields, nativeBlock } from './blocks-decode.ts'
-import { isEffort } from './fields.ts'
 import { createChangeDecoder } from './settings-changes.ts'
+import { decodeThinking } from './thinking-decode.ts'
 import { decodeTools, isDeferred } from './tools.ts'
 
 /** Decodes a request. Unread fields become `extra`. */
@@ -108,41 +107,6 @@ function decodeSampling(fields: Unread): Sampling {
 
 const isStringArray = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
-
-/** Decodes `thinking`, and `effort` from `outputConfig`. Unknown fields stay where they are. */
-function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecContext): Reasoning | undefined {
-  const reasoning: Reasoning = {}
-  put(reasoning, 'effort', take(outputConfig, 'effort', isEffort))
-  if (isObject(fields.thinking)) {
-    const inner = unread(fields.thinking)
-    const { type } = inner
-    if (type === 'enabled') put(reasoning, 'budgetTokens', takeNumber(inner, 'budget_tokens'))
-    else if (type === 'adaptive') reasoning.adaptive = true
-    else if (type === 'disabled') reasoning.off = true
-    if (type === 'adaptive' || type === 'disabled' || reasoning.budgetTokens !== undefined) {
-      drop(inner, 'type')
-      decodeDisplay(inner, reasoning, context)
-    }
-    const rest = meaningfulFields(inner)
-    if (rest === undefined) drop(fields, 'thinking')
-    else fields.thinking = rest
-  }
-  if (Object.keys(reasoning).length === 0) return undefined
-  // An effort alone asks for a thorough response, not for reasoning.
-  if (reasoning.effort !== undefined && Object.keys(reasoning).length === 1 && fields.thinking === undefined)
-    reasoning.adaptive = false
-  return reasoning
-}
-
-function decodeDisplay(inner: Unread, reasoning: Reasoning, context: CodecContext): void {
-  const { display } = inner
-  if (display === 'updates')
-    // Claude Code's value for summaries that are streamed. It belongs to a beta that needs its own header.
-    context.report.add(loss('/thinking/display', "'updates' is treated as 'summarized'", 'approximated', 'note'))
-  else if (display !== 'omitted' && display !== 'summarized') return
-  reasoning.summary = display === 'omitted' ? 'none' : 'auto'
-  drop(inner, 'display')
-}
 
 /** Returns the reasoning of a request whose only effort comes within the conversation. Such an effort does not ask for reasoning. */
 const reasoningOfChanges = (turns: readonly Turn[]): Reasoning | undefined =>

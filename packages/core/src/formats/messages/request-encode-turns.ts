@@ -321,7 +321,9 @@ function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   if (citations !== undefined) {
     const extraFields = citations.filter(isOwnCitation)
     if (extraFields.length < citations.length)
-      context.report.add(loss(at, 'citations of another provider are not sent back', 'unsupported', 'note'))
+      context.report.add(
+        loss(pointer(at, 'citations'), 'citations of another provider are not sent back', 'unsupported', 'note'),
+      )
     if (extraFields.length > 0)
       out.citations = extraFields.flatMap((citation) => blocksOf(encodeCitation(citation, at, context)))
   }

@@ -184,7 +184,7 @@ describe('content of responses', () => {
     )
     const back = messagesCodec.encodeRequest(request, { ...context, target: { model: 'm', quirks: {} } })
     expect(JSON.stringify(back)).not.toContain('mgs1')
-    expect(context.report.losses).toMatchObject([{ path: '/messages/1/content/0', severity: 'note' }])
+    expect(context.report.losses).toMatchObject([{ path: '/messages/1/content/0/citations', severity: 'note' }])
   })
 
   test('reports other choices, media, log probabilities, foreign blocks and fields', () => {

@@ -11,6 +11,7 @@ export const referenceKinds = [
   'vectorStores',
   'caches',
   'batches',
+  'guardrails',
 ] as const
 /** A kind of stored state that a request can refer to; see `GatewayConfig.references`. */
 export type ReferenceKind = (typeof referenceKinds)[number]
@@ -161,6 +162,16 @@ const geminiBody = (root: string): ReferencePlace[] => [
 const messagesBlock = (block: string): ReferencePlace[] =>
   of('files', `${block}.file_id`, `${block}.source.file_id`, `${block}.source.content[].source.file_id`)
 
+/** Places of objects in S3 in the messages of Converse. Bedrock reads them with the gateway's credentials. */
+const converseMedia = (messages: string): ReferencePlace[] =>
+  withStoredUri(
+    ['', '.toolResult.content[]'].flatMap((inner) =>
+      ['image', 'document', 'video', 'audio'].map(
+        (kind) => `${messages}.content[]${inner}.${kind}.source.s3Location.uri`,
+      ),
+    ),
+  )
+
 /**
  * All places of references to stored state in requests. The owner check, the documentation's table and the isolation matrix of
  * `npm run torture` are derived from it.
@@ -206,6 +217,13 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     // The count endpoint accepts a whole request within its body.
     ...geminiBody('generateContentRequest.'),
     ...geminiBody('generate_content_request.'),
+  ],
+  converse: [
+    ...converseMedia('messages[]'),
+    // The count endpoint accepts messages within its body.
+    ...converseMedia('input.converse.messages[]'),
+    // Bedrock bills a guardrail to the account that it belongs to.
+    ...of('guardrails', 'guardrailConfig.guardrailIdentifier'),
   ],
   'realtime-sessions': of('prompts', 'session.prompt.id', 'prompt.id'),
   'image-edits': of('files', 'images[].file_id', 'mask.file_id'),

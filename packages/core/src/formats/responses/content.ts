@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } fr
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Nothing, Part, TextPart } from '../ir.ts'
 import { drop, leftover, takeArray, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
+import { cachePlace, loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
 
 /** Decodes the content of a message or of a tool result: a string, or a list of parts. */
@@ -56,9 +56,7 @@ export const logprobsShape = shapeOf({ content: true, refusal: true })
 /** Reports a cache hint, which the format cannot express. */
 export function reportCache(part: Part, context: CodecContext): void {
   if (part.cache !== undefined)
-    context.report.add(
-      loss(pointer(part.at ?? '', 'cache_control'), 'responses has no cache hints', 'unsupported', 'note'),
-    )
+    context.report.add(loss(cachePlace(part), 'responses has no cache hints', 'unsupported', 'note'))
 }
 
 /** Encodes a part of a system, developer or user message, or of a tool result. Returns undefined, and reports it, if the format has no form for it. */

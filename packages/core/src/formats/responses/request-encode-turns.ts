@@ -12,7 +12,7 @@ import type {
   Turn,
 } from '../ir.ts'
 import { append, toText } from '../shared/json-fields.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { cachePlace, loss, ownExtra } from '../shared/report.ts'
 import {
   collapseContent,
   encodeInputPart,
@@ -45,9 +45,7 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
   const scope: Scope = { request, context, tools: request.tools, customCalls }
   return turns.flatMap((turn) => {
     if (turn.cache !== undefined)
-      context.report.add(
-        loss(pointer(turn.at ?? '', 'cache_control'), 'responses has no cache hints', 'unsupported', 'note'),
-      )
+      context.report.add(loss(cachePlace(turn), 'responses has no cache hints', 'unsupported', 'note'))
     if (turn.name !== undefined)
       context.report.add(loss(pointer(turn.at ?? '', 'name'), 'messages have no name in responses'))
     return turn.role === 'assistant' ? encodeAssistant(turn, scope) : encodeClient(turn, scope)

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { AcceptedChanges, CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Output, SettingsChange, Tool, Turn } from '../ir.ts'
 import { drop, take, type Unread, unread } from '../shared/json-fields.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { cachePlace, loss, ownExtra } from '../shared/report.ts'
 import { meaningfulFields } from './content.ts'
 import { isEffort, isResponsesClient } from './fields.ts'
 import { type ItemScope, otherItemFields } from './items-decode.ts'
@@ -79,7 +79,7 @@ export function encodeChanges(
     const { effort, format, addedTools, removedTools: _removed, at = '', cache, extra, ...rest } = change
     rest satisfies Nothing
     if (cache !== undefined)
-      context.report.add(loss(pointer(at, 'cache_control'), 'responses has no cache hints', 'unsupported', 'note'))
+      context.report.add(loss(cachePlace({ at, cache }), 'responses has no cache hints', 'unsupported', 'note'))
     const own = ownExtra(extra, 'responses', at, context.report)
     if (addedTools !== undefined) {
       const tools = encodeTools(addedTools, isResponsesClient(request), context)

@@ -13,7 +13,7 @@ import {
   unread,
 } from '../shared/json-fields.ts'
 import { hash } from '../shared/names.ts'
-import { loss, ownExtra } from '../shared/report.ts'
+import { cachePlace, loss, ownExtra } from '../shared/report.ts'
 import { findTool, nativeToolName } from '../shared/tools.ts'
 
 type NamedTool = Exclude<Tool, { type: 'native' }>
@@ -131,9 +131,7 @@ function encodeTool(tool: Tool, isResponsesClient: boolean, context: CodecContex
     ...own
   } = ownExtra(tool.extra, 'responses', at, context.report) ?? {}
   if (tool.cache !== undefined)
-    context.report.add(
-      loss(pointer(at, 'cache_control'), 'responses has no cache hints on tools', 'unsupported', 'note'),
-    )
+    context.report.add(loss(cachePlace(tool), 'responses has no cache hints on tools', 'unsupported', 'note'))
   switch (tool.type) {
     case 'function': {
       const {

@@ -118,6 +118,51 @@ const samples: readonly Json[] = [
     generationConfig: { temperature: '1', topK: 3, maxOutputTokens: 5, thinkingConfig: { thinkingBudget: -1 } },
     safetySettings: [{ category: 'x' }],
   },
+  {
+    model: 'm',
+    system: [{ text: 'a' }, { cachePoint: { type: 'default', ttl: '1h' } }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { text: 'b' },
+          { image: { format: 'png', source: { bytes: '' } } },
+          {
+            document: {
+              format: 'pdf',
+              name: 'c',
+              source: { s3Location: { uri: 's3://d' } },
+              citations: { enabled: true },
+            },
+          },
+          { guardContent: { text: { text: 'e', qualifiers: ['query'] } } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { reasoningContent: { reasoningText: { text: 'f', signature: 'g' } } },
+          { toolUse: { toolUseId: 'h', name: 'f', input: {} } },
+        ],
+      },
+      { role: 'user', content: [{ toolResult: { toolUseId: 'h', status: 'error', content: [{ json: {} }] } }] },
+    ],
+    inferenceConfig: { maxTokens: 5, temperature: 0.5, topP: 1, stopSequences: ['x'] },
+    toolConfig: {
+      tools: [{ toolSpec: { name: 'f', description: 'd', inputSchema: { json: {} }, strict: true } }],
+      toolChoice: { tool: { name: 'f' } },
+    },
+    additionalModelRequestFields: { top_k: 5 },
+    additionalModelResponseFieldPaths: ['/stop_sequence'],
+    outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema: { schema: '{}', name: 's' } } } },
+    requestMetadata: { a: 'b' },
+    serviceTier: { type: 'flex' },
+    performanceConfig: { latency: 'optimized' },
+    guardrailConfig: { guardrailIdentifier: 'i', guardrailVersion: '1', trace: 'enabled' },
+  },
+  { input: { converse: { messages: [{ role: 'user', content: [{ text: 'a' }] }] } } },
+  { inputText: 'a', dimensions: 256, normalize: true, embeddingTypes: ['float'] },
+  { texts: ['a'], input_type: 'search_query', truncate: 'NONE', embedding_types: ['float'] },
   { model: 'm', prompt: ['a', 'b'], best_of: 2, logprobs: 1, seed: 3 },
   { model: 'm', prompt: 'a', n: 1, partial_images: 2, images: [{ image_url: 'b' }], mask: { file_id: 'c' } },
   { model: 'm', prompt: 'a', image: [{ filename: 'b' }], mask: { filename: 'c' } },

@@ -28,8 +28,11 @@ const accepted: Readonly<Record<SharedFormat, RegExp>> = {
   responses: /^[a-zA-Z0-9_-]{1,64}$/,
   messages: /^[a-zA-Z0-9_-]{1,128}$/,
   gemini: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/,
+  converse: /^[a-zA-Z0-9_-]{1,64}$/,
 }
 
+/** A model that Bedrock can force to call a tool. */
+const model = 'amazon.nova-pro-v1:0'
 const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
 const input = '{"a":"b"}'
 
@@ -76,6 +79,24 @@ const bodies: Readonly<Record<Format, (named: readonly string[], chosen: string)
     tools: [{ functionDeclarations: named.map((name) => ({ name, parametersJsonSchema: schema })) }],
     toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [chosen] } },
   }),
+  converse: (named, chosen) => ({
+    model: 'm',
+    messages: [
+      { role: 'user', content: [{ text: 'go' }] },
+      {
+        role: 'assistant',
+        content: named.map((name, i) => ({ toolUse: { toolUseId: `c${i}`, name, input: { a: 'b' } } })),
+      },
+      {
+        role: 'user',
+        content: named.map((_, i) => ({ toolResult: { toolUseId: `c${i}`, content: [{ text: 'done' }] } })),
+      },
+    ],
+    toolConfig: {
+      tools: named.map((name) => ({ toolSpec: { name, inputSchema: { json: schema } } })),
+      toolChoice: { tool: { name: chosen } },
+    },
+  }),
   responses: (named, chosen) => ({
     model: 'm',
     input: [
@@ -121,7 +142,7 @@ const pairs = roundTripCodecs.flatMap((client) =>
 
 describe.each(pairs)('tools of a %s client at a %s upstream', (_client, format, client, upstream) => {
   const body = bodies[client.format](names, 'fs/read')
-  const { request, sent, losses, answer, stream } = exchangeOf(client, body, upstream)
+  const { request, sent, losses, answer, stream } = exchangeOf(client, body, upstream, model)
   const received = readRequest(upstream, sent)
   const offered = toolsOf(received)
 
@@ -161,7 +182,7 @@ describe.each(pairs)('tools of a %s client at a %s upstream', (_client, format, 
   })
 
   test('keep their names in the next turn', () => {
-    const next = exchangeOf(client, bodies[client.format](names, 'plain'), upstream)
+    const next = exchangeOf(client, bodies[client.format](names, 'plain'), upstream, model)
     expect(toolsOf(readRequest(upstream, next.sent))).toEqual(offered)
     expect(toolsOf(request)).toEqual(names)
   })

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { AnyFormat } from '../../base/names.ts'
 import type { ClientCodec } from '../codec.ts'
-import type { Extra, Loss, ModelRequest, Report } from '../ir.ts'
+import type { Extra, Located, Loss, ModelRequest, Report } from '../ir.ts'
 import { setOwn } from './json-fields.ts'
 
 /** Fields whose loss does not change a response, such as bookkeeping and cache hints. Reported as notes. */
@@ -83,12 +83,14 @@ const groups = new Set([
   'output_config',
   'reasoning',
   'reasoningContent',
+  'reasoningText',
   'response_format',
   'source',
   'text',
   'thinking',
   'thinkingConfig',
   'toolConfig',
+  'toolResult',
   'toolUse',
   'url_citation',
 ])
@@ -150,9 +152,9 @@ function namesIn(value: Json | undefined): string[] {
   })
 }
 
-/** Returns whether a field only records the origin of a converted tool, whose name is preserved without it. */
+/** Returns whether a field only records the original form of a node: the name of a converted tool, or text that was a JSON value. */
 const isCarried = (key: string, value: Json | undefined): boolean =>
-  (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
+  (key === 'namespace' && typeof value !== 'string') || ((key === 'loaded' || key === 'jsonBlock') && value === true)
 
 function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
@@ -215,6 +217,10 @@ export const fieldPointer = (
  */
 export const isWrittenIn = ({ at }: ModelRequest, pointers: ClientCodec['fieldPointers']): boolean =>
   at?.turns === undefined || (at.turns === pointers.turns && at['user.id'] === pointers['user.id'])
+
+/** Returns the place of a node's cache hint. Most formats have it in the node. */
+export const cachePlace = ({ at = '', cache }: Located & { readonly cache?: Located }): string =>
+  cache?.at ?? pointer(at, 'cache_control')
 
 export const loss = (
   path: string,

@@ -1,3 +1,4 @@
+import { fromBase64, toBase64 } from '../../base/bytes.ts'
 import type { AnyFormat, SharedFormat } from '../../base/names.ts'
 import type { Sealed } from '../ir.ts'
 
@@ -26,4 +27,15 @@ export function readSeal(text: string, format: SharedFormat): Sealed {
   const dot = text.indexOf('.', sealPrefix.length)
   if (dot < 0) return { issuer: format, data: text }
   return { issuer: text.slice(sealPrefix.length, dot) as SharedFormat, data: text.slice(dot + 1) }
+}
+
+/** Returns the seal as base64, for formats whose seals are bytes: their SDKs decode the text at once. An own seal stays unchanged. */
+export const writeSealBase64 = (seal: Sealed, format: AnyFormat): string =>
+  seal.issuer === format ? seal.data : toBase64(new TextEncoder().encode(writeSeal(seal, format)))
+
+/** Reads a seal that `writeSealBase64` wrote, or the format's own. */
+export function readSealBase64(text: string, format: SharedFormat): Sealed {
+  const bytes = text.startsWith(sealPrefixBase64) ? fromBase64(text) : undefined
+  const written = bytes === undefined ? '' : new TextDecoder().decode(bytes)
+  return written.startsWith(sealPrefix) ? readSeal(written, format) : { issuer: format, data: text }
 }

@@ -2,7 +2,7 @@ import { pointer } from '../../base/json/json.ts'
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { AcceptedChanges } from '../codec.ts'
 import type { ModelRequest, Report, SettingsChange, Tool, Turn } from '../ir.ts'
-import { loss, ownExtra } from './report.ts'
+import { cachePlace, loss, ownExtra } from './report.ts'
 import { nativeToolName } from './tools.ts'
 
 /**
@@ -67,7 +67,7 @@ export function applySettingsChanges(
 /** Reports the cache hint and the extra fields of a change that is applied as a whole: no block is left to carry them. */
 function reportLostBlock({ at = '', cache, extra }: SettingsChange, own: UpstreamFormat, report: Report): void {
   if (cache !== undefined)
-    report.add(loss(pointer(at, 'cache_control'), 'the block with the hint is not sent', 'unsupported', 'note'))
+    report.add(loss(cachePlace({ at, cache }), 'the block with the hint is not sent', 'unsupported', 'note'))
   const fields = ownExtra(extra, own, at, report)
   for (const key of Object.keys(fields ?? {})) report.add(loss(pointer(at, key), 'the request has no block for it'))
 }

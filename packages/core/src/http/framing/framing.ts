@@ -1,3 +1,4 @@
+import type { EventFrame } from '../frames/frame-decoder.ts'
 import { encodeText, type SseEvent } from '../sse/sse.ts'
 
 /** A form in which clients read the events of a stream. */
@@ -7,6 +8,19 @@ export interface Framing {
   /** Creates the writer of one stream. */
   open(): EventWriter
 }
+
+/** A framing of binary frames, which upstreams use, too. */
+export interface FrameFraming extends Framing {
+  readonly name: FramingName
+  /** Reads a frame of an upstream. Undefined for a frame that is no event. */
+  read(frame: EventFrame): SseEvent | undefined
+}
+
+/**
+ * A framing other than server-sent events, which every format has unless its route states another one: one JSON array (`json-array`), a
+ * JSON text for each line (`ndjson`), or binary frames, each with an event (`named-frames`) or with an event in base64 (`chunk-frames`).
+ */
+export type FramingName = 'json-array' | 'ndjson' | 'named-frames' | 'chunk-frames'
 
 /** Writes the events of one stream. Pure and synchronous. */
 export interface EventWriter {

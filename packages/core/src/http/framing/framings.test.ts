@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { SseEvent } from '../sse/sse.ts'
-import type { EventWriter } from './framing.ts'
-import { type FramingName, framings } from './framings.ts'
+import type { EventWriter, FramingName } from './framing.ts'
+import { framings } from './framings.ts'
 import { SseWriter } from './sse-writer.ts'
 
 const decoder = new TextDecoder()
 const textOf = (bytes: Uint8Array | undefined): string | undefined => bytes && decoder.decode(bytes)
 
-const open = async (name: FramingName | 'sse'): Promise<EventWriter> =>
+type TextFraming = Exclude<FramingName, 'named-frames' | 'chunk-frames'> | 'sse'
+
+const open = async (name: TextFraming): Promise<EventWriter> =>
   name === 'sse' ? new SseWriter() : (await framings[name]()).open()
 
 const events: readonly SseEvent[] = [
@@ -16,7 +18,7 @@ const events: readonly SseEvent[] = [
   { data: '{"text":"line\\n [DONE] é"}' },
 ]
 
-const written: Readonly<Record<FramingName | 'sse', readonly [whole: string, empty: string | undefined]>> = {
+const written: Readonly<Record<TextFraming, readonly [whole: string, empty: string | undefined]>> = {
   sse: [
     ': a comment\n\nevent: named\ndata: {"a":1}\n\ndata: {"text":"line\\n [DONE] é"}\n\ndata: [DONE]\n\n',
     undefined,
@@ -27,7 +29,7 @@ const written: Readonly<Record<FramingName | 'sse', readonly [whole: string, emp
 
 describe.each(Object.entries(written))('the framing %s', (name, [whole, empty]) => {
   it('writes events, and comments and end markers only as server-sent events', async () => {
-    const writer = await open(name as FramingName)
+    const writer = await open(name as TextFraming)
     writer.write(events)
     writer.write([{ data: '[DONE]' }])
     writer.end()
@@ -36,7 +38,7 @@ describe.each(Object.entries(written))('the framing %s', (name, [whole, empty]) 
   })
 
   it('writes the same text however the events are grouped', async () => {
-    const writer = await open(name as FramingName)
+    const writer = await open(name as TextFraming)
     let text = ''
     for (const event of [...events, { data: ' [DONE] ' }]) {
       writer.write([event])
@@ -49,7 +51,7 @@ describe.each(Object.entries(written))('the framing %s', (name, [whole, empty]) 
   })
 
   it('writes a stream without events as the shortest valid body', async () => {
-    const writer = await open(name as FramingName)
+    const writer = await open(name as TextFraming)
     writer.end()
     expect(textOf(writer.take())).toBe(empty)
   })

@@ -42,6 +42,8 @@ export interface EmbeddingsRequest {
   /** Treatment of an input that is too long. `none`: it is rejected. Absent: the upstream's default. */
   readonly truncate?: 'none' | 'start' | 'end'
   readonly user?: string
+  /** The client's response groups the vectors by their number type. Default: it is a plain list. */
+  readonly byType?: boolean
   /** Positions of the settings in the client's body. */
   readonly at: { readonly [S in SettingName]?: string }
 }

@@ -29,6 +29,8 @@ function signsOf(scheme: ReferenceScheme): Signs {
     const [, beginning, end] = second === '' ? [] : (searchable.exec(leaf) ?? [])
     if (beginning !== undefined && end !== undefined)
       names.set(end, [...new Set([...(names.get(end) ?? []), beginning])])
+    // Deep places of other leaves are found by the object around the leaf.
+    else if (others.length > 2) names.set(`${(others.at(-2) ?? '').replace('[]', '')}"`, ['"'])
     else if (first.endsWith('[]')) inLists.set(`${first}.${second}`, [first.slice(0, -2), second.replace('[]', '')])
     // Uses the name of the inner member, because every body has the outer one.
     else if (others.length > 0) names.set(`${second}"`, ['"'])

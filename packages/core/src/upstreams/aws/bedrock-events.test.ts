@@ -1,10 +1,16 @@
 import { describe, expect, it, test } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { type FrameConverter, framesToEvents } from './bedrock-events.ts'
-import { chunkFrame, eventFrame, exceptionFrame, frame, inPieces, textHeader } from './frames.test-support.ts'
-
-const asItIs: FrameConverter = (event, data) => ({ event, data })
+import {
+  chunkFrame,
+  eventFrame,
+  exceptionFrame,
+  frame,
+  inPieces,
+  textHeader,
+} from '../../http/frames/frames.test-support.ts'
+import { namedFrames } from '../../http/framing/event-frames.ts'
+import { framesToEvents } from './bedrock-events.ts'
 
 interface Read {
   text: string
@@ -13,7 +19,8 @@ interface Read {
 async function read(bytes: Uint8Array, size = bytes.length || 1): Promise<Read> {
   let text = ''
   try {
-    for await (const piece of framesToEvents(inPieces(bytes, size), asItIs)) text += new TextDecoder().decode(piece)
+    for await (const piece of framesToEvents(inPieces(bytes, size), namedFrames))
+      text += new TextDecoder().decode(piece)
   } catch (error) {
     if (error instanceof GatewayError) return { text, error }
     throw error
@@ -84,7 +91,7 @@ describe('a stream of frames', () => {
         },
       }),
     }
-    const iterator = framesToEvents(source, asItIs)[Symbol.asyncIterator]()
+    const iterator = framesToEvents(source, namedFrames)[Symbol.asyncIterator]()
     void iterator.next()
     await iterator.return?.()
     expect(closed).toBe(true)
@@ -100,7 +107,7 @@ describe('a stream of frames', () => {
         closed = true
       }
     }
-    const iterator = framesToEvents(source(), asItIs)[Symbol.asyncIterator]()
+    const iterator = framesToEvents(source(), namedFrames)[Symbol.asyncIterator]()
     await iterator.next()
     await expect(iterator.next()).rejects.toThrow(/cannot be read/)
     expect(closed).toBe(true)

@@ -28,7 +28,9 @@ const environment = {
       `key-of-${name}`,
     ]),
   ),
-  ...Object.fromEntries(['TOKEN', 'GATEWAY_TOKEN', 'MODELGATE_TOKEN'].map((name) => [name, 'my-token'])),
+  ...Object.fromEntries(
+    ['TOKEN', 'GATEWAY_TOKEN', 'MODELGATE_TOKEN', 'AWS_BEARER_TOKEN_BEDROCK'].map((name) => [name, 'my-token']),
+  ),
   ADMIN_KEY: 'key-of-the-admin',
 }
 

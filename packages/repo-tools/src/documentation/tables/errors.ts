@@ -1,6 +1,7 @@
 import {
   type Attempt,
   anthropic,
+  bedrock,
   createGateway,
   type ErrorKind,
   GatewayError,
@@ -21,10 +22,12 @@ const words = {
 export function kindTable(): string {
   const kinds = Object.keys(errorKinds) as ErrorKind[]
   const cells = kinds.map((kind) => {
-    const error = new GatewayError(kind, '')
-    const replies = clientCodecs.map((codec) => errorReply(error, codec, ''))
-    const answers = replies.map(({ status, body }) => {
-      const { type, status: word, code, details } = JSON.parse(String(body)).error
+    const failure = new GatewayError(kind, '')
+    const replies = clientCodecs.map((codec) => errorReply(failure, codec, ''))
+    const answers = replies.map(({ status, headers, body }) => {
+      // AWS names the exception in a header.
+      const { error = { type: headers['x-amzn-errortype'] } } = JSON.parse(String(body))
+      const { type, status: word, code, details } = error
       const reason = Array.isArray(details) ? details.find((detail) => detail.reason)?.reason : undefined
       const more = typeof code === 'string' ? `, code \`${code}\`` : reason ? `, reason \`${reason}\`` : ''
       const name: unknown = type ?? word
@@ -38,7 +41,7 @@ export function kindTable(): string {
       ...answers,
       headerValues('retry-after'),
       headerValues('x-should-retry'),
-      words[retryScope(error)],
+      words[retryScope(failure)],
     ]
   })
   const head = [
@@ -56,6 +59,7 @@ const speaking: Readonly<Record<string, () => Upstream>> = {
   messages: () => anthropic({ baseURL, apiKey: 'any' }),
   gemini: () => gemini({ baseURL, apiKey: 'any' }),
   responses: () => openaiCompatible({ baseURL, formats: ['responses'] }),
+  converse: () => bedrock({ baseURL, region: 'us-east-1', apiKey: 'any', formats: ['converse'] }),
 }
 
 /** Returns the attempts of a call to two upstreams that respond with a bare status. */

@@ -1,6 +1,7 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { eventTooLarge } from '../../http/sse/sse.ts'
+import { eventTooLarge } from '../sse/sse.ts'
+import { crc32 } from './crc32.ts'
 
 /**
  * A frame of AWS's event stream encoding (`application/vnd.amazon.eventstream`); all numbers are big-endian:
@@ -11,6 +12,8 @@ export interface EventFrame {
   /** Headers with text values, by name (`:event-type`). Headers of other types are not needed here. */
   readonly headers: Readonly<Record<string, string>>
   readonly payload: Uint8Array
+  /** The whole frame. */
+  readonly bytes: Uint8Array
 }
 
 /** Decodes frames from bytes that may be split anywhere. */
@@ -24,6 +27,9 @@ export interface FrameDecoder {
   /** Number of bytes of an incomplete frame. */
   readonly held: number
 }
+
+/** AWS sends at most 16 MiB of payload in a frame. */
+export const maxFrameBytes: number = 24 * 1024 * 1024
 
 const preludeBytes = 12
 const checksumBytes = 4
@@ -94,7 +100,11 @@ function readFrame(bytes: Uint8Array): EventFrame {
   const end = bytes.length - checksumBytes
   if (view.getUint32(end) !== crc32(bytes.subarray(0, end))) throw invalidStream('the checksum of a frame is wrong')
   const payloadAt = preludeBytes + view.getUint32(4)
-  return { headers: readHeaders(bytes.subarray(preludeBytes, payloadAt)), payload: bytes.subarray(payloadAt, end) }
+  return {
+    headers: readHeaders(bytes.subarray(preludeBytes, payloadAt)),
+    payload: bytes.subarray(payloadAt, end),
+    bytes,
+  }
 }
 
 const text = new TextDecoder()
@@ -128,17 +138,4 @@ function readHeaders(bytes: Uint8Array): Record<string, string> {
       )
   }
   return headers
-}
-
-const table = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
-  return value
-})
-
-/** Returns the CRC-32 checksum that zip, PNG and AWS use. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff
-  for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
-  return (crc ^ 0xffffffff) >>> 0
 }

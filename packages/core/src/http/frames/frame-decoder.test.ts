@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
-import { crc32, createFrameDecoder, type EventFrame } from './event-stream.ts'
+import { crc32 } from './crc32.ts'
+import { createFrameDecoder, type EventFrame } from './frame-decoder.ts'
+import { encodeFrame, encodeHeaders } from './frame-encoder.ts'
 import { eventFrame, frame, textHeader } from './frames.test-support.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
@@ -30,11 +32,10 @@ it('computes the same CRC-32 as zip', () => {
 describe('frames', () => {
   it('match AWS’s test vectors', () => {
     const { push } = decoderOf(wide)
-    expect(push(hex('000000100000000005c248eb7d98c8ff'))).toEqual([{ headers: {}, payload: new Uint8Array() }])
+    expect(push(hex('000000100000000005c248eb7d98c8ff'))).toMatchObject([{ headers: {}, payload: new Uint8Array() }])
     // {'foo':'bar'} without headers.
-    expect(push(hex('0000001d00000000fd528c5a7b27666f6f273a27626172277dc3653936'))).toEqual([
-      { headers: {}, payload: utf8("{'foo':'bar'}") },
-    ])
+    const bytes = hex('0000001d00000000fd528c5a7b27666f6f273a27626172277dc3653936')
+    expect(push(bytes)).toEqual([{ headers: {}, payload: utf8("{'foo':'bar'}"), bytes }])
   })
 
   it('are the same for any split of the bytes', () => {
@@ -77,6 +78,30 @@ describe('frames', () => {
     const blob = { name: 'blob', type: 6, value: Uint8Array.of(0, 3, 1, 2, 3) }
     const bytes = frame([...others, blob, textHeader(':event-type', 'chunk'), textHeader('ü', 'ß')], 'x')
     expect(decoderOf(wide).push(bytes)[0]?.headers).toEqual({ ':event-type': 'chunk', ü: 'ß' })
+  })
+
+  it.each([
+    [[], ''],
+    [[[':event-type', 'chunk']], '{"a":1}'],
+    [
+      [
+        [':event-type', 'contentBlockDelta'],
+        [':content-type', 'application/json'],
+        ['ü', 'ß'.repeat(2000)],
+      ],
+      'ä🙂',
+    ],
+  ] as const)('are encoded as AWS encodes them: %#', (headers, payload) => {
+    const encoded = encodeFrame(encodeHeaders(headers), utf8(payload))
+    expect(encoded).toEqual(
+      frame(
+        headers.map(([name, value]) => textHeader(name, value)),
+        payload,
+      ),
+    )
+    expect(decoderOf(wide).push(encoded)).toEqual([
+      { headers: Object.fromEntries(headers), payload: utf8(payload), bytes: encoded },
+    ])
   })
 
   it('are rejected if any single bit is wrong', () => {
