@@ -1,6 +1,6 @@
 import type { GatewayConfig, ModelRoute } from '@modelgate/core'
 import type { Upstream } from '../base/raw-upstream.ts'
-import { type Format, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormats, type Format, formats } from '../base/recorded-traffic.ts'
 
 /**
  * Result of a check: the measured figure and whether the promise holds, or the reason why this gateway cannot be
@@ -36,7 +36,7 @@ export interface Check {
 
 /** A client's format and the format of the model's upstream. */
 export interface Pair {
-  readonly client: Format
+  readonly client: ClientFormat
   readonly upstream: Format
 }
 
@@ -189,7 +189,7 @@ export const variantsOf = (target: Target): PairVariant[] =>
 export const someVariantsOf = (target: Target): PairVariant[] =>
   target.pairs.map((pair) => ({
     ...pair,
-    stream: (formats.indexOf(pair.client) + formats.indexOf(pair.upstream)) % 2 === 1,
+    stream: (clientFormats.indexOf(pair.client) + formats.indexOf(pair.upstream)) % 2 === 1,
   }))
 
 export const variantName = ({ client, upstream, stream }: PairVariant): string =>

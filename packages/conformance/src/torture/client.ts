@@ -2,7 +2,7 @@ import { type Agent, type ClientRequest, type IncomingHttpHeaders, request } fro
 import { connect } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { pathOf, queryOf } from '../base/gateways.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
 /** A client's request. */
@@ -21,11 +21,12 @@ export interface TargetRequest extends Pair {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const output: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+const output: Readonly<Record<ClientFormat, (text: string) => Record<string, unknown>>> = {
   chat: (content) => ({ messages: [{ role: 'user', content }] }),
   messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 1000 }),
   gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
   responses: (input) => ({ input }),
+  ollama: (content) => ({ messages: [{ role: 'user', content }] }),
 }
 
 const modelOf = (target: Target, ask: TargetRequest): string => ask.model ?? target.model(ask.upstream)

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { formats } from '../base/recorded-traffic.ts'
+import { clientFormats, formats } from '../base/recorded-traffic.ts'
 import {
   callers,
   type Finished,
@@ -11,8 +11,11 @@ import {
   type Target,
 } from './check.ts'
 
-/** Every client format with every upstream format. */
+/** Every shared format as a client's with every upstream format. */
 export const allPairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
+
+/** The same with the formats that only clients have: hosts with routes of their own may own these paths. */
+const allClientPairs = clientFormats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
 
 /** Time in milliseconds until a host is killed: the drain's 30 s plus a margin. */
 const closeWithinMs = 40_000
@@ -88,7 +91,7 @@ export async function startLocalTarget(
   return {
     name: server,
     origin,
-    pairs: allPairs,
+    pairs: server === 'node' ? allClientPairs : allPairs,
     model: (upstream) => `${upstream}-model`,
     headers: () => ({ authorization: `Bearer ${callers.alice}` }),
     pid: child.pid,

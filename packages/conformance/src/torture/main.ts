@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type Format, formats } from '../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormats, type Format, formats } from '../base/recorded-traffic.ts'
 import type { Check, Pair, Target } from './check.ts'
 import { checks } from './checks.ts'
 import { hosts } from './hosts.ts'
@@ -21,7 +21,7 @@ clients, and prints a figure for each.
                                     generateContent) and http://127.0.0.1:9999/v1 (chat completions, responses)
     --token T                       bearer token
     --header 'name: value'          sent with every call; repeatable
-    --pairs chat>chat,chat>messages client format > upstream format; default: all sixteen
+    --pairs chat>chat,chat>messages client format > upstream format; default: all without ollama
     --model chat=gpt-5              model that routes to an upstream of a format; repeatable; default: chat-model, …
     --pid N                         the gateway's process, for memory and open files
 
@@ -58,13 +58,14 @@ const fail = (message: string): never => {
 }
 
 const isFormat = (word: string): word is Format => (formats as readonly string[]).includes(word)
+const isClientFormat = (word: string): word is ClientFormat => (clientFormats as readonly string[]).includes(word)
 
 function readPairs(text: string): Pair[] {
   return text.split(',').map((pair) => {
     const [client = '', upstream = ''] = pair.split('>')
-    if (!isFormat(client) || !isFormat(upstream))
+    if (!isClientFormat(client) || !isFormat(upstream))
       return fail(
-        `Invalid value '${pair}' of --pairs. Expected a pair such as chat>messages (formats: ${formats.join(', ')})`,
+        `Invalid value '${pair}' of --pairs. Expected a pair such as chat>messages (formats: ${clientFormats.join(', ')})`,
       )
     return { client, upstream }
   })

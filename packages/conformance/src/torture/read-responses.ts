@@ -1,6 +1,6 @@
 import { isObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
-import type { Format } from '../base/recorded-traffic.ts'
-import { eventData } from '../base/response-content.ts'
+import type { ClientFormat } from '../base/recorded-traffic.ts'
+import { dataOf } from '../base/response-content.ts'
 import type { HttpResponse, TargetRequest } from './client.ts'
 
 // Reads responses like a client of each format. Written from the formats, without the gateway's code.
@@ -8,21 +8,23 @@ import type { HttpResponse, TargetRequest } from './client.ts'
 const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
 
 /** Recognises the event that a client takes as the successful end. */
-const successes: Readonly<Record<Format, (data: string) => boolean>> = {
+const successes: Readonly<Record<ClientFormat, (data: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
   messages: (data) => typeOf(data) === 'message_stop',
   gemini: (data) =>
     listOf(objectOf(parseJson(data)).candidates).some((one) => objectOf(one).finishReason !== undefined) ||
     data.includes('"blockReason"'),
   responses: (data) => typeOf(data) === 'response.completed' || typeOf(data) === 'response.incomplete',
+  ollama: (data) => objectOf(parseJson(data)).done === true,
 }
 
-const errors: Readonly<Record<Format, (data: string) => boolean>> = {
+const errors: Readonly<Record<ClientFormat, (data: string) => boolean>> = {
   chat: (data) => isObject(objectOf(parseJson(data)).error),
   messages: (data) => typeOf(data) === 'error',
   gemini: (data) => isObject(objectOf(parseJson(data)).error),
   // `response.failed` follows for clients that read only that event: together they are one error.
   responses: (data) => typeOf(data) === 'error',
+  ollama: (data) => textOf(objectOf(parseJson(data)).error) !== '',
 }
 
 /** Content of a stream, event by event. */
@@ -37,7 +39,7 @@ export interface StreamReading {
   readonly text: string
 }
 
-const deltas: Readonly<Record<Format, (data: string) => string>> = {
+const deltas: Readonly<Record<ClientFormat, (data: string) => string>> = {
   chat: (data) =>
     listOf(objectOf(parseJson(data)).choices)
       .map((choice) => textOf(objectOf(objectOf(choice).delta).content))
@@ -49,10 +51,11 @@ const deltas: Readonly<Record<Format, (data: string) => string>> = {
       .map((part) => textOf(objectOf(part).text))
       .join(''),
   responses: (data) => (typeOf(data) === 'response.output_text.delta' ? textOf(objectOf(parseJson(data)).delta) : ''),
+  ollama: (data) => textOf(objectOf(objectOf(parseJson(data)).message).content),
 }
 
-export function readStream(format: Format, text: string): StreamReading {
-  const events = eventData(text)
+export function readStream(format: ClientFormat, text: string): StreamReading {
+  const events = dataOf(format, text)
   const places = (holds: (data: string) => boolean): number[] =>
     events.flatMap((data, place) => (holds(data) ? [place] : []))
   return {
@@ -67,7 +70,7 @@ export function readStream(format: Format, text: string): StreamReading {
 /** Fields of an error object in the dialect. */
 export interface DialectError {
   readonly message: string
-  /** The dialect's own name of the kind: `type`, Google's `status`. */
+  /** The dialect's own name of the kind: `type`, Google's `status`. Ollama has none. */
   readonly type: string
   readonly code: unknown
   /** The invalid field, if the error names one. */
@@ -82,10 +85,15 @@ const fieldOf = (details: unknown): string | undefined =>
 
 /** Reads an error body in the shape that the dialect's official client expects; undefined for another shape. */
 export function readError(
-  format: Format,
+  format: ClientFormat,
   { text, status }: Pick<HttpResponse, 'text' | 'status'>,
 ): DialectError | undefined {
   const body = objectOf(parseJson(text))
+  // Ollama's errors are a text.
+  if (format === 'ollama') {
+    const message = textOf(body.error)
+    return message === '' ? undefined : { message, type: '', code: undefined, param: undefined }
+  }
   const error = objectOf(body.error)
   const message = textOf(error.message)
   if (message === '') return undefined
@@ -102,7 +110,7 @@ export function readError(
  * Returns the defect in how a failure was reported, or undefined. Correct are an error status in the dialect, and a
  * stream with exactly one error at its end and no claim of success.
  */
-export function failureDefect(format: Format, answer: HttpResponse): string | undefined {
+export function failureDefect(format: ClientFormat, answer: HttpResponse): string | undefined {
   if (answer.status === 0) return `no response (${answer.broken ?? 'nothing was received'})`
   if (answer.status !== 200) {
     if (answer.status < 400) return `status ${answer.status}`

@@ -1,6 +1,6 @@
 import { objectOf, parseJson } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
 import { formatOf, wholeResponse } from '../../base/upstream-responses.ts'
 import { type Check, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
@@ -34,11 +34,12 @@ const bodies: Readonly<
 }
 
 /** The code of `upstream_bad_response` in dialects with codes. */
-const codes: Readonly<Record<Format, unknown>> = {
+const codes: Readonly<Record<ClientFormat, unknown>> = {
   chat: 'upstream_bad_response',
   responses: 'upstream_bad_response',
   messages: undefined,
   gemini: 502,
+  ollama: undefined,
 }
 
 /** Invalid responses with status 200. */

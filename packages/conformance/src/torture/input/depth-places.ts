@@ -1,4 +1,4 @@
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
 
 /** Placeholders for nested JSON, and for a text with nested JSON. */
 const deep = '@deep@'
@@ -9,21 +9,24 @@ type Fields = Readonly<Record<string, unknown>>
 const object = { type: 'object', properties: { a: deep } } as const
 const user = (text: string): object => ({ role: 'user', content: text })
 
-const schema: Readonly<Record<Format, Fields>> = {
+const schema: Readonly<Record<ClientFormat, Fields>> = {
   chat: { tools: [{ type: 'function', function: { name: 'f', parameters: object } }] },
   messages: { tools: [{ name: 'f', input_schema: object }] },
   gemini: { tools: [{ functionDeclarations: [{ name: 'f', description: 'f', parameters: object }] }] },
   responses: { tools: [{ type: 'function', name: 'f', parameters: object, strict: false }] },
+  ollama: { tools: [{ type: 'function', function: { name: 'f', parameters: object } }] },
 }
-const content: Readonly<Record<Format, (text: string) => Fields>> = {
+const content: Readonly<Record<ClientFormat, (text: string) => Fields>> = {
   chat: (text) => ({ messages: [user(text), { role: 'user', content: [deep] }] }),
   messages: (text) => ({ messages: [user(text), { role: 'user', content: [deep] }] }),
   gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }, { inlineData: deep }] }] }),
   responses: (text) => ({ input: [user(text), { role: 'user', content: [deep] }] }),
+  // Its contents are texts; a schema of the response nests.
+  ollama: (text) => ({ messages: [user(text)], format: { type: 'object', properties: { a: deep } } }),
 }
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: deepText } } as const
 /** A tool call and its result, one of which is nested. */
-const called: Readonly<Record<Format, (text: string, result: boolean) => Fields>> = {
+const called: Readonly<Record<ClientFormat, (text: string, result: boolean) => Fields>> = {
   chat: (text, result) => ({
     messages: [
       user(text),
@@ -55,10 +58,21 @@ const called: Readonly<Record<Format, (text: string, result: boolean) => Fields>
       { type: 'function_call_output', call_id: 'call_1', output: result ? deepText : 'x' },
     ],
   }),
+  ollama: (text, result) => ({
+    messages: [
+      user(text),
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ function: { name: 'f', arguments: result ? {} : { a: deep } } }],
+      },
+      { role: 'tool', tool_name: 'f', content: result ? deepText : 'x' },
+    ],
+  }),
 }
 
 /** Places at which a request can nest: fields that contain this text. */
-export const requestPlaces: Readonly<Record<string, (format: Format, text: string) => Fields>> = {
+export const requestPlaces: Readonly<Record<string, (format: ClientFormat, text: string) => Fields>> = {
   content: (format, text) => content[format](text),
   'tool schema': (format) => schema[format],
   'tool arguments': (format, text) => called[format](text, false),

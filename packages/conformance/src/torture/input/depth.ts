@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { isObject, parseJson } from '../../base/json.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Pair, Target } from '../check.ts'
@@ -40,9 +40,16 @@ const kinds = {
 } as const
 
 const nestNames = ['objects', 'lists'] as const satisfies readonly Nest[]
-const notInDialect = (format: Format, { status, text }: Pick<HttpResponse, 'status' | 'text'>): string | undefined =>
+const notInDialect = (
+  format: ClientFormat,
+  { status, text }: Pick<HttpResponse, 'status' | 'text'>,
+): string | undefined =>
   readError(format, { status, text }) === undefined ? `${status} not in the dialect: ${text.slice(0, 120)}` : undefined
-const refused = (format: Format, status: number, answer: Pick<HttpResponse, 'status' | 'text'>): string | undefined =>
+const refused = (
+  format: ClientFormat,
+  status: number,
+  answer: Pick<HttpResponse, 'status' | 'text'>,
+): string | undefined =>
   answer.status === status
     ? notInDialect(format, answer)
     : `status ${answer.status} instead of ${status}: ${answer.text.slice(0, 120)}`
@@ -189,7 +196,8 @@ function answerCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
   )
 }
 
-const endsWell = (format: Format, { text }: HttpResponse): boolean => readStream(format, text).successes.length > 0
+const endsWell = (format: ClientFormat, { text }: HttpResponse): boolean =>
+  readStream(format, text).successes.length > 0
 
 async function stillThere(target: Target, pair: Pair): Promise<boolean> {
   return (await exchange(target, { ...pair, text: 'still there?' })).status === 200

@@ -2,7 +2,7 @@ import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sendGoodResponse, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
-import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import type { Check, CheckContext, Target } from '../check.ts'
 import { bodyFor, exchange, type TargetRequest } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
@@ -40,7 +40,8 @@ const noText: Readonly<Record<string, readonly number[]>> = {
 const withMember = (json: string, member: string): string => `{${member},${json.trimStart().slice(1)}`
 
 /** Returns the pairs without translation. */
-const straight = (target: Target): readonly Pair[] => target.pairs.filter(({ client, upstream }) => client === upstream)
+const straight = (target: Target): readonly { readonly client: Format; readonly upstream: Format }[] =>
+  target.pairs.flatMap(({ client, upstream }) => (client === upstream ? [{ client: upstream, upstream }] : []))
 
 /** Collects complaints, and counts cases. */
 class Tally {

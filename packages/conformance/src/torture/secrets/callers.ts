@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rawCall } from '../../base/raw-http.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
 import type { CheckContext, Profile, Target } from '../check.ts'
 
 /** Places for tokens in requests. */
@@ -43,8 +43,8 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the headers of a call to this target without a credential. */
-export const withoutCredential = (target: Target, format: Format = 'chat'): Record<string, string> => {
-  const pair = target.pairs.find(({ client }) => client === format) ?? { client: format, upstream: format }
+export const withoutCredential = (target: Target, format: ClientFormat = 'chat'): Record<string, string> => {
+  const pair = target.pairs.find(({ client }) => client === format) ?? { client: format, upstream: 'chat' }
   return Object.fromEntries(
     Object.entries(target.headers(pair)).filter(([name]) => !credentialHeaders.has(name.toLowerCase())),
   )

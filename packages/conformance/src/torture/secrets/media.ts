@@ -1,4 +1,4 @@
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat } from '../../base/recorded-traffic.ts'
 
 /** A body with URLs in the given format. */
 export interface Media {
@@ -10,6 +10,11 @@ export interface Media {
 const contentOf = (kind: string, part: object): Media => ({
   name: kind,
   body: (text) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }, part] }] }),
+})
+
+const imagesOf = (kind: string, image: string): Media => ({
+  name: kind,
+  body: (text) => ({ messages: [{ role: 'user', content: text, images: [image] }] }),
 })
 
 const itemOf = (kind: string, part: object): Media => ({
@@ -32,10 +37,21 @@ const input = (text: string): object => ({ input: text })
 const contents = (text: string): object => ({ contents: [{ role: 'user', parts: [{ text }] }] })
 
 /** Returns every place of a format where a URL may be. */
-export const mediaOf = (format: Format, origin: string): readonly Media[] => {
+export const mediaOf = (format: ClientFormat, origin: string): readonly Media[] => {
   const image = `${origin}/picture.png`
   const file = `${origin}/file.pdf`
-  const dialects: Readonly<Record<Format, readonly Media[]>> = {
+  const dialects: Readonly<Record<ClientFormat, readonly Media[]>> = {
+    ollama: [
+      imagesOf('a URL in place of an image', image),
+      imagesOf('a data URL with a URL', `data:image/png;base64,${image}`),
+      toolOf('an image in a tool result', {}, (text) => ({
+        messages: [
+          { role: 'user', content: text },
+          { role: 'assistant', content: '', tool_calls: [{ function: { name: 'look', arguments: {} } }] },
+          { role: 'tool', tool_name: 'look', content: 'well', images: [image] },
+        ],
+      })),
+    ],
     chat: [
       contentOf('image_url', { type: 'image_url', image_url: { url: image } }),
       contentOf('image_url as a string', { type: 'image_url', image_url: image }),

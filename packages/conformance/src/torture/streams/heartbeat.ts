@@ -1,5 +1,5 @@
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat } from '../../base/recorded-traffic.ts'
 import { eventData } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
@@ -42,7 +42,7 @@ const isComment = (block: string): boolean => block.split('\n').every((line) => 
  * The forms of heartbeats that all clients of a format accept (clients.md), by the block between blank lines. Before
  * the response has begun, a chunk has no id, and no event may precede the first one.
  */
-const forms: Readonly<Record<Format, (block: string, id: string, begun: boolean) => boolean>> = {
+const forms: Readonly<Record<ClientFormat, (block: string, id: string, begun: boolean) => boolean>> = {
   chat(block, id, begun) {
     if (!begun && isComment(block)) return true
     const chunk = objectOf(parseJson(eventData(block)[0] ?? ''))
@@ -63,17 +63,28 @@ const forms: Readonly<Record<Format, (block: string, id: string, begun: boolean)
     const { type } = objectOf(parseJson(eventData(block)[0] ?? ''))
     return !begun && openings.includes(textOf(type))
   },
+  // White space in front of the next line, which the client's JSON parser skips. An empty line is a warning in its log.
+  ollama(line) {
+    if (/^ +$/.test(line)) return true
+    const { done, message } = objectOf(parseJson(line))
+    return done === false && objectOf(message).content === ''
+  },
 }
 
 const firstId = (text: string): string => /"id":\s*"([^"]*)"/.exec(text)?.[1] ?? ''
 
-/** Returns the blocks between blank lines, without further line ends. */
-const blocksOf = (text: string): string[] =>
-  text
-    .replaceAll('\r\n', '\n')
-    .split('\n\n')
-    .slice(0, -1)
-    .map((block) => block.replace(/^\n/, ''))
+/** Returns the blocks between blank lines, without further line ends; for Ollama's clients the lines. */
+const blocksOf = (client: ClientFormat, text: string): string[] =>
+  client === 'ollama'
+    ? text
+        .split(/\n(?=.)/)
+        .filter((line) => line !== '')
+        .map((line) => line.replace(/\n$/, ''))
+    : text
+        .replaceAll('\r\n', '\n')
+        .split('\n\n')
+        .slice(0, -1)
+        .map((block) => block.replace(/^\n/, ''))
 
 /** Heartbeats that one client received while its upstream was silent. */
 interface Heard {
@@ -110,7 +121,7 @@ async function listen(setting: CheckContext, target: Target, { pair, silence }: 
     complaints.push(`at the end '${output}' and ${successes.length} claims of success`)
   const begun = silences[silence] > 0
   const beats = beatsAmong(pair.client, pieces, begun ? 'one two' : '', to)
-  for (const block of blocksOf(beats.map((piece) => piece.text).join('')))
+  for (const block of blocksOf(pair.client, beats.map((piece) => piece.text).join('')))
     if (!forms[pair.client](block, firstId(text), begun))
       complaints.push(`not a heartbeat that its clients accept: ${JSON.stringify(block.slice(0, 200))}`)
   // Until the response starts, a client waits for the head.
@@ -121,7 +132,7 @@ async function listen(setting: CheckContext, target: Target, { pair, silence }: 
 }
 
 /** Returns the heartbeats after this text, before the upstream continued. */
-function beatsAmong(client: Format, pieces: readonly Piece[], behind: string, before: number): Piece[] {
+function beatsAmong(client: ClientFormat, pieces: readonly Piece[], behind: string, before: number): Piece[] {
   let text = ''
   let quiet = behind === ''
   return pieces.filter((piece) => {

@@ -1,6 +1,6 @@
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
 import { beginStream, sleep } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Pair } from '../check.ts'
 import { exchange, type HttpResponse } from '../client.ts'
@@ -9,7 +9,7 @@ import { readStream, type StreamReading } from '../read-responses.ts'
 import { type Mutated, mutatedStreams } from './mutations.ts'
 
 /** Parses like the most lenient client: with every kind of line end, and without a byte order mark. */
-const read = (format: Format, text: string): StreamReading =>
+const read = (format: ClientFormat, text: string): StreamReading =>
   readStream(format, text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n'))
 
 async function play(call: UpstreamCall, { bytes, end }: Mutated): Promise<void> {
@@ -26,7 +26,7 @@ async function play(call: UpstreamCall, { bytes, end }: Mutated): Promise<void> 
 type Verdict = 'false success' | 'success behind an error' | 'no ending'
 
 /** An upstream may end its own format's stream with a failure event, which its clients know. */
-const hasFailed = (format: Format, text: string): boolean =>
+const hasFailed = (format: ClientFormat, text: string): boolean =>
   format === 'responses' && /"type": ?"response\.failed"/.test(text)
 
 /**

@@ -1,6 +1,6 @@
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
+import { sendWithClient } from '../../base/ollama-client.ts'
 import type { ResponseContent } from '../../base/response-content.ts'
-import { sendWithSdk } from '../../base/sdk-clients.ts'
 import type { Target } from '../check.ts'
 import { bodyFor, headersFor, type TargetRequest } from '../client.ts'
 import { credentialHeaders } from '../secrets/callers.ts'
@@ -23,5 +23,5 @@ export function sendWithOfficialSdk(target: Target, ask: TargetRequest): Promise
     for (const [name, value] of Object.entries(ours)) headers.set(name, value)
     return globalThis.fetch(input, { ...init, headers })
   }
-  return sendWithSdk(ask.client, { origin: target.origin, fetch }, body)
+  return sendWithClient(ask.client, { origin: target.origin, fetch }, body)
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import {
+  type ClientFormat,
   type Exchange,
   type Format,
   formats,
@@ -26,7 +27,7 @@ interface Stream {
 /** One way to deliver a stream. */
 interface Served {
   readonly stream: Stream
-  readonly client: Format
+  readonly client: ClientFormat
   readonly how: 'in two parts' | 'byte by byte' | 'with other line ends'
   readonly name: string
   readonly text: string
@@ -70,7 +71,7 @@ const variantsOf = (stream: string): Record<string, string> => {
   }
 }
 
-const otherLines = (stream: Stream, client: Format, cuts: Cuts): Served[] =>
+const otherLines = (stream: Stream, client: ClientFormat, cuts: Cuts): Served[] =>
   Object.entries(variantsOf(stream.text)).map(([name, text]) => ({
     stream,
     client,
@@ -80,7 +81,7 @@ const otherLines = (stream: Stream, client: Format, cuts: Cuts): Served[] =>
     cuts,
   }))
 
-const splitAt = (stream: Stream, client: Format, at: number): Served => ({
+const splitAt = (stream: Stream, client: ClientFormat, at: number): Served => ({
   stream,
   client,
   how: 'in two parts',
@@ -89,7 +90,7 @@ const splitAt = (stream: Stream, client: Format, at: number): Served => ({
   cuts: [at],
 })
 
-const byteByByte = (stream: Stream, client: Format): Served => ({
+const byteByByte = (stream: Stream, client: ClientFormat): Served => ({
   stream,
   client,
   how: 'byte by byte',
@@ -103,7 +104,7 @@ const positions = (bytes: number, count: number, seed: number): number[] =>
   fc.sample(fc.integer({ min: 1, max: bytes - 1 }), { numRuns: count, seed })
 
 /** Returns the clients of a stream: its own format's, and one or all of the others. */
-function clientsOf({ target, short }: CheckContext, { format }: Stream, place: number, all: boolean): Format[] {
+function clientsOf({ target, short }: CheckContext, { format }: Stream, place: number, all: boolean): ClientFormat[] {
   const clients = target.pairs.filter((pair) => pair.upstream === format).map((pair) => pair.client)
   const others = clients.filter((client) => client !== format)
   const other = others[place % others.length]
@@ -136,7 +137,8 @@ const longIds = /"(?:(?:\w+_)?id|responseId)":\s*"([^"]{8,})"/g
 function settled(text: string): string {
   let plain = text
     .replaceAll(/"(created|created_at|completed_at)":\s*\d+/g, '"$1":0')
-    .replaceAll(/"createTime":\s*"[^"]*"/g, '"createTime":""')
+    .replaceAll(/"(createTime|created_at)":\s*"[^"]*"/g, '"$1":""')
+    .replaceAll(/"(\w+_duration)":\s*\d+/g, '"$1":0')
   const ids = new Set([...plain.matchAll(longIds)].map(([, id = '']) => id))
   for (const [place, id] of [...ids].entries()) plain = plain.replaceAll(id, `#${place}`)
   return plain

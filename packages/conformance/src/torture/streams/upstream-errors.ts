@@ -44,7 +44,7 @@ export const errorMidStream: Check = {
   row: 5,
   group: 'Streams',
   title: 'Upstream error event mid-stream',
-  promise: 'reaches the client as an error with its type, 100 % of 4×4 pairs',
+  promise: 'reaches the client as an error with its type, 100 % of all pairs',
   async run(setting) {
     const breaking = await breakAll(setting, errorEvents, {
       rounds: setting.count(10, 1),

@@ -1,6 +1,12 @@
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
-import type { Format } from '../../base/recorded-traffic.ts'
-import { readRecording, type ResponseContent as Said, type UsageTotals } from '../../base/response-content.ts'
+import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import {
+  dataOf,
+  readOllama,
+  readRecording,
+  type ResponseContent as Said,
+  type UsageTotals,
+} from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
@@ -113,14 +119,20 @@ const orders: Readonly<Record<Format, Record<string, string[]>>> = {
 const wholeOf = (format: Format): string =>
   JSON.stringify({ ...wholeResponse[format], [format === 'gemini' ? 'usageMetadata' : 'usage']: counted[format] })
 
-const sums = (usage: UsageTotals | undefined): string =>
-  usage === undefined
-    ? 'no usage'
-    : `${usage.input} in (${usage.cacheRead ?? 0} cached), ${usage.output} out (${usage.reasoning ?? 0} reasoning)`
+/** @param isDetailed false for a client whose format has only the totals */
+function sums(usage: UsageTotals | undefined, isDetailed: boolean): string {
+  if (usage === undefined) return 'no usage'
+  const { input, cacheRead = 0, output, reasoning = 0 } = usage
+  return isDetailed
+    ? `${input} in (${cacheRead} cached), ${output} out (${reasoning} reasoning)`
+    : `${input} in, ${output} out`
+}
 
 /** Reads the usage of a response from its bytes. */
-const usageIn = (format: Format, stream: boolean, answer: string): Said['usage'] =>
-  readRecording({ format, stream, answer })?.usage
+const usageIn = (format: ClientFormat, stream: boolean, answer: string): Said['usage'] =>
+  format === 'ollama'
+    ? readOllama(dataOf(format, answer).map(parseJson))?.usage
+    : readRecording({ format, stream, answer })?.usage
 
 interface Case extends Pair {
   readonly order: string
@@ -155,8 +167,9 @@ export const usage: Check = {
       const asksForIt = stream && pair.client === 'chat' ? { more: { stream_options: { include_usage: true } } } : {}
       const got = await exchange(target, { ...pair, text: scene.marker, stream, ...asksForIt })
       scene.end()
-      const text = sums(usageIn(pair.client, stream, got.text))
-      const due = sums(usageIn(pair.upstream, stream, answer))
+      const isDetailed = pair.client !== 'ollama'
+      const text = sums(usageIn(pair.client, stream, got.text), isDetailed)
+      const due = sums(usageIn(pair.upstream, stream, answer), isDetailed)
       if (text !== due) complaints.push(`${pair.client} from ${pair.upstream}, ${order}: ${text} instead of ${due}`)
     })
     return {
