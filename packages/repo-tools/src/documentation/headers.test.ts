@@ -70,7 +70,11 @@ async function sentHeaders(): Promise<string[]> {
   const { secret } = await tokens.issue({ limits, budget })
   const gateway = createGateway({
     auth: tokens.authenticate,
-    upstreams: { chat: openai({ formats: ['chat'], apiKey: 'k' }), claude: anthropic({ apiKey: 'k' }), google: gemini({ apiKey: 'k' }) },
+    upstreams: {
+      chat: openai({ formats: ['chat'], apiKey: 'k' }),
+      claude: anthropic({ apiKey: 'k' }),
+      google: gemini({ apiKey: 'k' }),
+    },
     models: {
       chat: 'chat',
       claude: 'claude',
@@ -106,11 +110,16 @@ async function sentHeaders(): Promise<string[]> {
   await call('POST', '/v1/chat/completions', { model: 'chat', messages }, { 'x-api-key': 'unknown' })
   await call('GET', '/v1/chat/completions')
   await call('GET', '/v1/realtime?model=chat')
-  const upload = await call('POST', '/upload/v1beta/files', { file: {} }, {
-    'x-goog-upload-protocol': 'resumable',
-    'x-goog-upload-command': 'start',
-    'x-goog-upload-header-content-type': 'text/plain',
-  })
+  const upload = await call(
+    'POST',
+    '/upload/v1beta/files',
+    { file: {} },
+    {
+      'x-goog-upload-protocol': 'resumable',
+      'x-goog-upload-command': 'start',
+      'x-goog-upload-header-content-type': 'text/plain',
+    },
+  )
   const { pathname, search } = new URL(upload.headers.get('x-goog-upload-url') ?? '')
   await call('POST', pathname + search, {}, { 'x-goog-upload-command': 'query' })
   provider.reply({ status: 429 })
