@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 93_500,
+  'core/dist/index.js': 96_000,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
@@ -61,7 +61,7 @@ const ceilings = {
   // The pages are strings in the package, see decision 0017.
   'console/dist/index.js': 125_000,
   'otel/dist/index.js': 7_000,
-  'testing/dist/index.js': 62_000,
+  'testing/dist/index.js': 65_000,
   'conformance/dist/index.js': 35_000,
   'cli/dist/index.js': 300,
 }

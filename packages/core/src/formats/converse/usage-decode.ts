@@ -4,7 +4,7 @@ import { addBilled, billedTier } from '../shared/billed.ts'
 import { tokensIn } from '../shared/json-fields.ts'
 
 /** Decodes usage. Returns undefined if it counts nothing. Bedrock's input count excludes the cache; the IR's total includes it. */
-export function decodeUsage(value: Json | undefined): Usage | undefined {
+function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const uncached = tokensIn(value.inputTokens)
   const output = tokensIn(value.outputTokens)

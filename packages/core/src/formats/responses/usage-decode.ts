@@ -6,7 +6,7 @@ const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /** Decodes usage. Returns undefined without counts. Totals are inclusive, as in the IR: cached ⊂ input, reasoning ⊂ output. */
-export function decodeUsage(value: Json | undefined): Usage | undefined {
+function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const input = count(value.input_tokens)
   const output = count(value.output_tokens)
