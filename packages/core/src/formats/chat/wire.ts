@@ -289,8 +289,7 @@ const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /** Groq's older models report usage in `x_groq`, Moonshot's models in the choice. */
-const groqUsage = (fields: Unread): Json | undefined =>
-  isObject(fields.x_groq) ? fields.x_groq.usage : undefined
+const groqUsage = (fields: Unread): Json | undefined => (isObject(fields.x_groq) ? fields.x_groq.usage : undefined)
 function lastChoiceUsage(choices: readonly Json[]): Json | undefined {
   const last = choices[choices.length - 1]
   return isObject(last) ? last.usage : undefined
