@@ -61,6 +61,8 @@ const upstreamOf = (format: SharedFormat): Upstream => ({
   headers: {},
   passHeaders: [],
   quirks: {},
+  // Without it, the gateway writes a summary itself.
+  compaction: { trigger: true },
 })
 
 const all = 'pass' as const

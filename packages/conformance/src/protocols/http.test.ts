@@ -85,7 +85,9 @@ for (const server of servers)
         for (const call of every()) {
           const answer = await send(call, { ...json, ...version }, `?key=${token}`)
           if (call.route.queryKey === true) {
-            expect(call.path).toMatch(/^\/v1\w*\/(publishers\/\w+\/)?models|^(\/upload)?\/v1(beta)?\/files|^\/ws\/google/)
+            expect(call.path).toMatch(
+              /^\/v1\w*\/(publishers\/\w+\/)?models|^(\/upload)?\/v1(beta)?\/files|^\/ws\/google/,
+            )
             expect(`${answer.status} ${answer.text}`, call.path).not.toMatch(/^401|API_KEY_INVALID/)
             if (call.route.operation === 'generate') expect(answer.status, call.path).toBe(200)
             received++

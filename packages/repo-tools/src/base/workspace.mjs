@@ -35,10 +35,19 @@ export function digest(parts) {
   return hash.digest('hex').slice(0, 32)
 }
 
-/** @param {string} dir @returns {string[]} all files below it, relative to the root, in a stable order */
-export function filesBelow(dir) {
-  if (!existsSync(join(root, dir))) return []
-  return readdirSync(join(root, dir), { recursive: true, withFileTypes: true })
+/**
+ * @param {string} dir
+ * @param {readonly string[]} [without] names of folders directly in it that are left out: other processes may change them meanwhile
+ * @returns {string[]} all files below it, relative to the root, in a stable order
+ */
+export function filesBelow(dir, without = []) {
+  const folder = join(root, dir)
+  if (!existsSync(folder)) return []
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !without.includes(name))
+  const below = entries
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => readdirSync(join(folder, name), { recursive: true, withFileTypes: true }))
+  return [...entries, ...below]
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort()

@@ -5,7 +5,7 @@ import { filesBelow, root } from '../base/workspace.mjs'
 
 const isCode = (file: string): boolean =>
   /\.[cm]?[jt]sx?$/.test(file) && !/(^|\/)(dist|node_modules|\.next|\.cache)\//.test(file)
-const files = ['packages', 'examples'].flatMap(filesBelow).filter(isCode)
+const files = ['packages', 'examples'].flatMap((dir) => filesBelow(dir)).filter(isCode)
 
 /** A package's files may import each other by path; everything else goes by a package's name. */
 const packageOf = (file: string): string => {

@@ -71,7 +71,7 @@ async function build() {
 
 /** Returns a hash of the tarball's inputs: the package's files and the versions of workspace ranges. */
 function stamp(/** @type {string} */ dir) {
-  const files = filesBelow(dir).filter((file) => !file.includes('/node_modules/') && !file.includes('/src/'))
+  const files = filesBelow(dir, ['node_modules', 'src'])
   const versions = workspaceDirs().map((other) => {
     const { name, version } = readJson(`${other}/package.json`)
     return `${name}@${version}`

@@ -74,6 +74,7 @@ const prompt = 'a prompt for a model, about a person'
 export const allowedTexts: readonly AllowedText[] = [
   { file: 'packages/testing/src/demo/brain.ts', text: 'The user says …. I will answer briefly.', reason: demoModel },
   { file: 'packages/testing/src/demo/brain.ts', text: 'You said', reason: demoModel },
+  { file: 'packages/testing/src/servers/live-session.ts', text: 'You said', reason: demoModel },
   { file: 'packages/testing/src/servers/realtime-session.ts', text: 'You said', reason: demoModel },
   { file: 'packages/conformance/src/score/', text: 'Whatever the user says, reply with exactly', reason: prompt },
 ]

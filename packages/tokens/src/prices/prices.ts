@@ -119,7 +119,12 @@ function pricesOf(table: unknown, where: string): Prices {
       const cost = totalCost(runsOf(call))
       return cost === undefined ? undefined : { amount: fromBillionths(cost), currency }
     },
-    atLeast: (call: PricedCall): number => (isFree(call.operation) ? 0 : Number(knownCost(runsOf(call)))),
+    atLeast(call: PricedCall): number {
+      if (isFree(call.operation)) return 0
+      const known = Number(knownCost(runsOf(call)))
+      // A caller chooses the tier: naming one without prices must not charge a budget less than the usual price.
+      return call.tier === undefined ? known : Math.max(known, Number(knownCost(runsOf({ ...call, tier: undefined }))))
+    },
     estimate(
       targets: readonly { readonly upstream: string; readonly model: string }[],
       use: EstimatedUse,

@@ -82,6 +82,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   'generate responses': responses,
   'generate ollama': { body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }), around: ollama },
   'generate ollama ollama-generate': { body: (model) => ({ model, prompt: 'hi' }), around: ollama },
+  'compact responses': responses,
   'count-tokens messages': { ...messages, body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }) },
   'count-tokens gemini': { ...gemini, replaces: { generateContentRequest: 'contents' } },
   'count-tokens responses': responses,
@@ -141,7 +142,8 @@ export const namingRoutes: readonly Route[] = routes.filter(
 )
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
-  if (operation === 'generate' || operation === 'count-tokens') return wireCodecs[format].modelPlaces
+  if (operation === 'generate' || operation === 'compact' || operation === 'count-tokens')
+    return wireCodecs[format].modelPlaces
   return operationPlaces(operation as OperationName, dialect)
 }
 

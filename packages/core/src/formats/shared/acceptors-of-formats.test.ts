@@ -163,6 +163,8 @@ const samples: readonly Json[] = [
   { input: { converse: { messages: [{ role: 'user', content: [{ text: 'a' }] }] } } },
   { inputText: 'a', dimensions: 256, normalize: true, embeddingTypes: ['float'] },
   { texts: ['a'], input_type: 'search_query', truncate: 'NONE', embedding_types: ['float'] },
+  { model: 'm', texts: ['a'], input_type: 'search_query', truncate: 'NONE', embedding_types: ['float'] },
+  { input_audio_transcription: { model: 'm' } },
   { model: 'm', prompt: ['a', 'b'], best_of: 2, logprobs: 1, seed: 3 },
   { model: 'm', prompt: 'a', n: 1, partial_images: 2, images: [{ image_url: 'b' }], mask: { file_id: 'c' } },
   { model: 'm', prompt: 'a', image: [{ filename: 'b' }], mask: { filename: 'c' } },

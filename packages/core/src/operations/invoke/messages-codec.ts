@@ -1,3 +1,4 @@
+import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/json.ts'
 import type { Codec, WireEdit } from '../../formats/codec.ts'
 import { loss } from '../../formats/shared/report.ts'
@@ -36,5 +37,17 @@ function toVendor(body: JsonObject, model: string, edit: WireEdit | undefined): 
   }
 }
 
-const flagsIn = (value: Json | undefined): string[] =>
-  Array.isArray(value) ? value.filter((flag) => typeof flag === 'string') : []
+/** Flags become a header: other characters would make it invalid, and the call a failure of every upstream. */
+const flag = /^[\w.:-]{1,128}$/
+const maxFlags = 64
+
+function flagsIn(value: Json | undefined): string[] {
+  const flags = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+  if (flags.length > maxFlags || flags.some((one) => !flag.test(one)))
+    throw new GatewayError(
+      'invalid_request',
+      `Invalid value for 'anthropic_beta': send at most ${maxFlags} names of beta features, each of at most 128 letters, digits, '-', '_', '.' and ':'.`,
+      { param: 'anthropic_beta' },
+    )
+  return flags
+}

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isObject, type Json } from '../../base/json/json.ts'
+import { foldName, isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { type ModelPlaces, type PlaceSpan, visitValue } from '../../formats/shared/model-places.ts'
 import { notJson, parse, realtimePlaces } from './messages.ts'
 
@@ -94,7 +94,7 @@ export const transcriptionNaming: ModelNaming = {
   prefix: '',
   check: rejectVoice,
   writeLater(text, isBinary, model, upstreamModel) {
-    if (!mayHaveMember(text, /model|realtime/i)) return text
+    if (!mayHaveMember(text, /model|realtime|response\./i)) return text
     if (isBinary && parse(text) === undefined && !/model/i.test(text)) return text
     const { name, spans } = ownNames(text, transcriptionNaming)
     if (name === undefined) return text
@@ -110,7 +110,14 @@ export const transcriptionNaming: ModelNaming = {
 
 /** Rejects a message that would turn a transcription session into one with a voice model, which nobody has named or checked. */
 function rejectVoice(event: Json): void {
-  const session = isObject(event) ? event.session : undefined
-  if (isObject(session) && session.type === 'realtime')
-    throw rejected("This is a transcription session: set 'session.type' to 'transcription'.", 'session.type')
+  if (!isObject(event)) return
+  // A parser that ignores case would read another spelling.
+  const valuesOf = (object: JsonObject, name: string): Json[] =>
+    Object.entries(object).flatMap(([key, value]) => (foldName(key) === name ? [value] : []))
+  for (const type of valuesOf(event, 'type'))
+    if (typeof type === 'string' && /^response\./i.test(type))
+      throw rejected('This is a transcription session: it generates no responses.', 'type')
+  for (const session of valuesOf(event, 'session'))
+    if (isObject(session) && valuesOf(session, 'type').some((type) => type !== 'transcription'))
+      throw rejected("This is a transcription session: set 'session.type' to 'transcription'.", 'session.type')
 }

@@ -26,6 +26,7 @@ import type { RoutedCall } from '../route.ts'
 import { checkHandshake, chooseProtocol, modelRequired, readQuery } from './handshake.ts'
 import { closeReason, modelListCheck, parse } from './messages.ts'
 import { readFirstMessage } from './naming.ts'
+import { enterPending } from './pending-limit.ts'
 import { goingAway, type SessionKind, sessionKinds } from './session-kinds.ts'
 
 /** Limit in milliseconds for opening a WebSocket, which needs no computed response. Lower limits of the configuration apply. */
@@ -72,7 +73,9 @@ function pendingSession<Socket>(
 ): PendingSession<Socket> {
   const { shared, record, signal } = call
   const { idleMs, messageBytes } = sessionLimits(shared)
+  const leave = enterPending(shared.limits, record.identity)
   const close = (error: GatewayError, message = ''): RealtimeClosing => {
+    leave()
     fail(error)
     const closing = kind.close(error, message)
     return signal.aborted ? { ...closing, code: goingAway } : closing
@@ -88,6 +91,7 @@ function pendingSession<Socket>(
         modelListCheck(kind.places, shared.router, record.identity)?.(text, isBinary)
         const first = readFirstMessage(text, kind.naming)
         const session = await connect(call, dial, kind, first.model, protocol)
+        leave()
         return { session, first: first.write(record.upstreamModel ?? first.model) }
       } catch (cause) {
         const error =

@@ -10,7 +10,7 @@ import { loss } from '../../../formats/shared/report.ts'
 import type { Reply } from '../../../http/inbound.ts'
 import { encodeAllSse, encodeText } from '../../../http/sse/sse.ts'
 import type { RequestWriter, StoredState, TargetRequest } from '../../../lanes/lane.ts'
-import type { Plan, ResolvedTarget } from '../../../routing/router.ts'
+import { checkNamedModels, type Plan, type ResolvedTarget } from '../../../routing/router.ts'
 import { speaks } from '../../../upstreams/outgoing-call.ts'
 import type { Upstream } from '../../../upstreams/upstream.ts'
 import type { GenerateResponse, RoutedCall } from '../../route.ts'
@@ -55,6 +55,8 @@ export function planCompaction(
   if (targets.length > 0) return { plan: { ...plan, targets }, isNative: true, request }
   const { compaction = {} } = snapshot.config
   if (compaction === 'refuse') throw refused(record.model)
+  // Of a repeated member, the summary's request would keep only the last value.
+  checkNamedModels({ request, modelPlaces: codec.modelPlaces }, router, record.identity)
   const { model, prompt } = compaction
   // Another model cannot read what only an upstream has. The operator chose the model, so the caller need not be allowed to use it.
   const summarizer = model === undefined || continued !== undefined ? plan : router.plan(model, null)
