@@ -47,6 +47,15 @@ describe('groups of prices', () => {
     expect(prices.costOf({ ...call, tier: 'flex' })?.amount).toBe(2.5)
   })
 
+  it('that are missing for a tier leave the cost unknown, and charge budgets the usual price', () => {
+    const prices = createPrices({ models: { m: { ...base, tiers: { flex: { input: 0.5, output: 1 } } } } })
+    const usage = { input: { total: 1_000_000 }, output: { total: 0 } }
+    const call = { upstream: 'u', model: 'm', usage, tier: 'priority' }
+    expect(prices.costOf(call)).toBeUndefined()
+    expect(prices.atLeast(call)).toBe(1e9)
+    expect(prices.atLeast({ ...call, tier: 'flex' })).toBe(5e8)
+  })
+
   it('are part of estimates', () => {
     const prices = createPrices({ models: { m: { input: 1, longContext: { above: 100, input: 2 } } } })
     const estimate = (input: number) => prices.estimate([{ upstream: 'u', model: 'm' }], { input, output: 0 })

@@ -121,9 +121,8 @@ function pricesOf(table: unknown, where: string): Prices {
     },
     atLeast(call: PricedCall): number {
       if (isFree(call.operation)) return 0
-      const known = Number(knownCost(runsOf(call)))
       // A caller chooses the tier: naming one without prices must not charge a budget less than the usual price.
-      return call.tier === undefined ? known : Math.max(known, Number(knownCost(runsOf({ ...call, tier: undefined }))))
+      return Number(knownCost(pricedRuns(call, find, 'usual')))
     },
     estimate(
       targets: readonly { readonly upstream: string; readonly model: string }[],
@@ -142,14 +141,21 @@ function pricesOf(table: unknown, where: string): Prices {
   })
 }
 
-/** Returns the runs of a call, each with the prices of its model. The units and the price of a request belong to the call, and are charged once. */
+/**
+ * Returns the runs of a call, each with the prices of its model. The units and the price of a request belong to the call, and are charged once.
+ *
+ * @param otherwise `'usual'`: a tier without prices has the usual ones. Default: they are unknown
+ */
 function pricedRuns(
   { upstream, model, usage, units, operation, runs, tier, at }: PricedCall,
   find: (upstream: string, model: string, at?: number) => RateCard | undefined,
+  otherwise?: 'usual',
 ): readonly PricedRun[] {
   const ratesAt = (name: string, inputTokens: number): Rates | undefined => {
     const card = find(upstream, name, at)
-    return card === undefined ? undefined : ratesFor(card, tier, inputTokens)
+    if (card === undefined) return undefined
+    const rates = ratesFor(card, tier, inputTokens)
+    return rates === undefined && otherwise === 'usual' ? ratesFor(card, undefined, inputTokens) : rates
   }
   const own = ratesAt(model, usage?.input.total ?? 0)
   const billed = own === undefined ? units : billedUnits(own, { units, operation })

@@ -1,3 +1,4 @@
+import { objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, GatewayRoute, LocalGateway, Outcome, Target } from '../check.ts'
@@ -62,8 +63,12 @@ function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean
   })
 }
 
+/** Returns whether a route is one of Bedrock's, whose clients the rest of the kit does not have. */
+const isBedrock = (format: string): boolean => format === 'converse'
+
 /** Returns a body that the operation accepts. */
 function bodyOf(target: Target, { operation, format }: Pick<AttackedRoute, 'operation' | 'format'>): string {
+  if (isBedrock(format)) return JSON.stringify({ messages: [{ role: 'user', content: [{ text: 'hello' }] }] })
   if (operation === 'generate') return bodyFor(target, { client: format, upstream: format, text: 'hello' })
   const model = target.model(format)
   return JSON.stringify({
@@ -116,7 +121,10 @@ function notRefused(door: AttackedRoute, carrier: Carrier | undefined, answer: C
   if (door.method === 'HEAD' && (refusal || (status === 400 && format === 'gemini'))) return undefined
   if (!refusal && !(status === 400 && format === 'gemini' && isBadKey(text)))
     return `returned status ${status} ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`
-  return readError(format, answer) === undefined ? `${status} not in the dialect: ${text.slice(0, 80)}` : undefined
+  const isInDialect = isBedrock(format)
+    ? textOf(objectOf(parseJson(text)).message) !== ''
+    : readError(format, answer) !== undefined
+  return !isInDialect ? `${status} not in the dialect: ${text.slice(0, 80)}` : undefined
 }
 
 const handshake = [

@@ -304,6 +304,22 @@ describe('InvokeModel with a body of Anthropic', () => {
     ])
   })
 
+  test.each(['a\r\nx: 1', 'ā', 'x'.repeat(129), ''])(
+    'is rejected before any upstream call for the beta flag %j',
+    async (flag) => {
+      const { post, seen } = setUp({ m: asJson(message) })
+      const response = await post(
+        pathTo('claude-x', 'invoke'),
+        JSON.stringify({ ...JSON.parse(body), anthropic_beta: [flag] }),
+      )
+      expect([response.status, await response.json()]).toMatchObject([
+        400,
+        { message: expect.stringContaining("Invalid value for 'anthropic_beta'") },
+      ])
+      expect(seen).toEqual([])
+    },
+  )
+
   test('becomes a body of Anthropic’s own API for an upstream of it', async () => {
     const { post, seen } = setUp({ m: asJson(message) })
     await post(pathTo('claude-x', 'invoke'), body)

@@ -264,7 +264,11 @@ describe('an open transcription session', () => {
     ['{"type":"session.update","event_id":"e1","session":{"model":"other"}}', 'session.model'],
     ['{"type":"session.update","session":{"mod\\u0065l":"other"}}', 'session.model'],
     ['{"type":"session.update","session":{"type":"realtime"}}', 'session.type'],
-    ['{"type":"response.create","response":{"model":"other"}}', 'response.model'],
+    ['{"type":"response.create","response":{"model":"other"}}', 'type'],
+    ['{"type":"response.create"}', 'type'],
+    ['{"Type":"response.create","type":"session.update"}', 'type'],
+    ['{"type":"session.update","session":{"type":"transcription","Type":"realtime"}}', 'session.type'],
+    ['{"type":"session.update","Session":{"type":"realtime"}}', 'session.type'],
     ['no JSON with a model', ''],
   ])('rejects %s with an error event', async (text, param) => {
     const { connected } = setUp()
