@@ -194,8 +194,8 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   } catch (error) {
     // The upstream no longer has it: it expired, or was deleted elsewhere.
     const isGone = item === undefined && isMissing(error, dialect)
-    if (isGone && records.isEnabled && (isNotFound(error) || route.operation === 'delete-object'))
-      await records.objects.delete(kind, recordId(dialect, id))
+    // A 403 may also mean that the upstream rejects the gateway's key: then the object still exists, and its owner must not lose it.
+    if (isGone && records.isEnabled && isNotFound(error)) await records.objects.delete(kind, recordId(dialect, id))
     throw isGone && !isNotFound(error) ? notFound(kind, id) : error
   }
 }

@@ -34,7 +34,7 @@ export async function startUpload(
     method: 'POST',
     path: `/upload${target.path}`,
     headers: { 'content-type': 'application/json', ...passedUploadHeaders(inbound) },
-    // Written anew: of duplicate members the upstream could read one that was not checked.
+    // The member is written again: of duplicate members, the upstream could read one that the gateway has not checked.
     body: stringifyExact(request.value),
   })
   const url = uploadUrlOf(response.header('x-goog-upload-url'))

@@ -108,7 +108,7 @@ export const transcriptionNaming: ModelNaming = {
   },
 }
 
-/** Rejects a message that would turn a transcription session into one with a voice model, which nobody has named or checked. */
+/** Rejects a message that would turn a transcription session into one with a voice model: the gateway would not have checked that model. */
 function rejectVoice(event: Json): void {
   if (!isObject(event)) return
   // A parser that ignores case would read another spelling.

@@ -204,7 +204,7 @@ describe('a summary of the gateway', () => {
     expect(sent()).toContain('Shorten it.')
   })
 
-  it('asks nobody for a model that the caller may not use', async () => {
+  it('calls no upstream for a model that the caller may not use', async () => {
     const { ask, compact, seen } = setUpCompaction({ m: summary }, { auth: (id) => ({ id, models: ['other'] }) })
     expect([(await ask()).status, (await compact()).status]).toEqual([404, 404])
     expect(seen).toEqual([])
@@ -213,7 +213,7 @@ describe('a summary of the gateway', () => {
 
 it('rejects settings of compaction that cannot work, without the secret in the message', () => {
   const start = (compaction: object | string) => () => setUp({}, { compaction: compaction as { model: string } })
-  expect(start({ model: 'nobody' })).toThrow("compaction.model is 'nobody'")
+  expect(start({ model: 'unknown' })).toThrow("compaction.model is 'unknown'")
   expect(start({ promt: 'x' })).toThrow('compaction.promt is unknown')
   expect(start({ prompt: ' ' })).toThrow('compaction.prompt is not a text')
   expect(start({ secret: 'short-canary' })).toThrow('compaction.secret must be a text of at least 32 characters')
