@@ -70,13 +70,23 @@ const objectBody = (body: Json): JsonObject => {
   throw new GatewayError('invalid_request', 'The request body must be a JSON object.')
 }
 
+/** Returns the number of the caller's objects. Deletes the records of those that their upstream has deleted after their lifetime. */
+async function countOwn({ kind, dialect, records }: ObjectCall): Promise<number> {
+  const all = await records.objects.list(kind)
+  const expired = all.filter((object) => hasPrefix(dialect, object.id) && isExpired(dialect, object))
+  await inBatches(expired, async ({ id }) => {
+    await records.objects.delete(kind, id)
+  })
+  return all.length - expired.length
+}
+
 async function create(objectCall: ObjectCall, request: RequestBody): Promise<Reply> {
   const { call, kind, dialect, records, isShared } = objectCall
   if (dialect.creates === 'resumable' && uploadIdOf(call.inbound) !== undefined)
     return continueUpload(objectCall, (name) => upstreamOf(objectCall, name))
   const target = defaultUpstream(objectCall)
   if (!records.isEnabled && !isShared) throw withoutOwner(kind)
-  if (records.isEnabled && (await records.objects.list(kind)).length >= maxListedObjects) throw tooMany(kind)
+  if (records.isEnabled && (await countOwn(objectCall)) >= maxListedObjects) throw tooMany(kind)
   if (dialect.creates === 'resumable') return startUpload(objectCall, target, request)
   const sent: ObjectRequest = {
     method: 'POST',
