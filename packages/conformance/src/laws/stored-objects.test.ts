@@ -13,7 +13,20 @@ import { createFakeProvider } from '@modelgate/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const provider = createFakeProvider({ models: ['gpt', 'claude', 'gemini-pro'] })
+const dayMs = 24 * 60 * 60 * 1000
 let gateway: Gateway
+let clock = 0
+/** Google reports a rejected key, like a missing file, with 403. */
+let isKeyAccepted = true
+
+const rejectedKey = {
+  error: { code: 403, message: 'Your API key was reported as leaked.', status: 'PERMISSION_DENIED' },
+}
+
+const upstreamFetch: typeof fetch = async (input, init) => {
+  const isGoogle = new Headers(init?.headers).has('x-goog-api-key')
+  return isGoogle && !isKeyAccepted ? Response.json(rejectedKey, { status: 403 }) : provider.fetch(input, init)
+}
 
 const setUp = (config: Partial<GatewayConfig> = {}): Gateway =>
   createGateway({
@@ -24,14 +37,16 @@ const setUp = (config: Partial<GatewayConfig> = {}): Gateway =>
       google: gemini({ apiKey: 'k', baseURL: 'http://up' }),
     },
     models: { gpt: 'openai', claude: 'claude', 'gemini-pro': 'google' },
-    responses: { store: memoryResponseStore() },
-    fetch: provider.fetch,
+    responses: { store: memoryResponseStore({ now: () => clock }) },
+    fetch: upstreamFetch,
     logger: false,
     ...config,
   } as GatewayConfig)
 
 beforeEach(() => {
   provider.reset()
+  clock = 0
+  isKeyAccepted = true
   gateway = setUp()
 })
 
@@ -297,6 +312,22 @@ describe('a resumable upload', () => {
     expect((await sendPart('ann', url, 'query')).status).toBe(404)
   })
 
+  test('is forgotten after a day, and an identity may have 100 unfinished ones', async () => {
+    const url = uploadUrlOf(await startUpload('ann'))
+    for (let count = 1; count < 100; count++) expect((await startUpload('ann')).status).toBe(200)
+    const before = provider.requests.length
+    const rejected = await startUpload('ann')
+    expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('100 unfinished uploads')])
+    expect(provider.requests).toHaveLength(before)
+    expect((await startUpload('bob')).status).toBe(200)
+    expect((await sendPart('ann', url, 'upload, finalize', 'hello')).status).toBe(200)
+    const next = uploadUrlOf(await startUpload('ann'))
+    expect((await startUpload('ann')).status).toBe(400)
+    clock += dayMs + 1000
+    expect((await sendPart('ann', next, 'query')).status).toBe(404)
+    expect((await startUpload('ann')).status).toBe(200)
+  })
+
   test('does not show the address of its upstream', async () => {
     const started = await startUpload('ann')
     expect(JSON.stringify([...started.headers])).not.toContain('//up/')
@@ -345,6 +376,36 @@ describe('a resumable upload', () => {
     await provider.fetch(`http://up/v1beta/files/${id}`, { method: 'DELETE', headers: { 'x-goog-api-key': 'k' } })
     expect((await send('ann', 'GET', `/v1beta/files/${id}`, 'gemini')).status).toBe(404)
     expect(await (await send('ann', 'GET', '/v1beta/files', 'gemini')).json()).toEqual({})
+  })
+})
+
+describe('a list of Google files', () => {
+  test('is the error of the upstream if it rejects the credential of the gateway', async () => {
+    const id = await createGoogleFile('ann')
+    isKeyAccepted = false
+    for (const path of ['/v1beta/files', `/v1beta/files/${id}`]) {
+      const response = await send('ann', 'GET', path, 'gemini')
+      expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('own credentials')])
+    }
+    isKeyAccepted = true
+    expect(await (await send('ann', 'GET', '/v1beta/files', 'gemini')).json()).toMatchObject({
+      files: [{ name: `files/${id}` }],
+    })
+  })
+
+  test('has no files after their lifetime, and their records do not count', async () => {
+    const store = memoryResponseStore()
+    gateway = setUp({ responses: { store } })
+    const createdAt = Date.now() - 49 * 60 * 60 * 1000
+    const expired = Array.from({ length: 5000 }, (_, at) => ({ id: `files/old${at}`, upstream: 'google', createdAt }))
+    for (const file of expired) store.set(`object:ann:files:${file.id}`, JSON.stringify(file), 2 * dayMs)
+    store.set('objects:ann:files', JSON.stringify(expired), 2 * dayMs)
+    const id = await createGoogleFile('ann')
+    expect(await (await send('ann', 'GET', '/v1beta/files', 'gemini')).json()).toMatchObject({
+      files: [{ name: `files/${id}` }],
+    })
+    expect(JSON.parse(String(store.get('objects:ann:files')))).toHaveLength(1)
+    for (const at of [0, 4999]) expect(store.get(`object:ann:files:files/old${at}`)).toBeUndefined()
   })
 })
 

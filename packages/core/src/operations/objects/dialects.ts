@@ -26,8 +26,11 @@ export interface ObjectDialect {
   readonly filters?: readonly string[]
   /** Milliseconds after which the provider deletes an object. Default: it keeps objects until they are deleted. */
   readonly lifetimeMs?: number
-  /** The provider reports an object that it does not have with 403. */
-  readonly hidesMissing?: boolean
+  /**
+   * The provider reports an object that it does not have with 403, as it does for a rejected credential. `accessQuery`: the query of a
+   * short list, which succeeds if the credential is accepted.
+   */
+  readonly hidesMissing?: { readonly accessQuery: string }
   /** Absent: the API has no list. */
   readonly list?: {
     /** Throws GatewayError for an invalid parameter. */
@@ -115,7 +118,7 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
       creates: 'resumable',
       prefix: 'files/',
       lifetimeMs: 48 * 60 * 60 * 1000,
-      hidesMissing: true,
+      hidesMissing: { accessQuery: 'pageSize=1' },
       list: googleList('files'),
     },
   },

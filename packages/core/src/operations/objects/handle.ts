@@ -12,7 +12,7 @@ import type { Reply } from '../../http/inbound.ts'
 import type { ObjectKind } from '../../upstreams/upstream.ts'
 import { referenceSchemeOf } from '../references/notice.ts'
 import type { StoredObject } from '../responses/object-records.ts'
-import { maxListedObjects, tooMany } from '../responses/object-records.ts'
+import { checkCount } from '../responses/object-records.ts'
 import type { Handler, RoutedCall } from '../route.ts'
 import { type ObjectDialect, objectDialects, pageOf } from './dialects.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
@@ -74,9 +74,11 @@ const objectBody = (body: Json): JsonObject => {
 async function countOwn({ kind, dialect, records }: ObjectCall): Promise<number> {
   const all = await records.objects.list(kind)
   const expired = all.filter((object) => hasPrefix(dialect, object.id) && isExpired(dialect, object))
-  await inBatches(expired, async ({ id }) => {
-    await records.objects.delete(kind, id)
-  })
+  if (expired.length > 0)
+    await records.objects.delete(
+      kind,
+      expired.map(({ id }) => id),
+    )
   return all.length - expired.length
 }
 
@@ -86,7 +88,7 @@ async function create(objectCall: ObjectCall, request: RequestBody): Promise<Rep
     return continueUpload(objectCall, (name) => upstreamOf(objectCall, name))
   const target = defaultUpstream(objectCall)
   if (!records.isEnabled && !isShared) throw withoutOwner(kind)
-  if (records.isEnabled && (await countOwn(objectCall)) >= maxListedObjects) throw tooMany(kind)
+  if (records.isEnabled) checkCount(kind, await countOwn(objectCall))
   if (dialect.creates === 'resumable') return startUpload(objectCall, target, request)
   const sent: ObjectRequest = {
     method: 'POST',
@@ -158,16 +160,23 @@ async function list(objectCall: ObjectCall): Promise<Reply> {
   })
   const { page: wanted, hasMore } = pageOf(own, page)
   const found = new Map<string, JsonObject>()
+  /** Upstreams that reported an object as missing, or their credential as rejected. */
+  const hiding = new Map<string, ObjectUpstream>()
   await inBatches(wanted, async (object) => {
-    const value = await readOwn(objectCall, object)
+    const value = await readOwn(objectCall, object, hiding)
     if (value !== undefined) found.set(object.id, value)
   })
+  for (const target of hiding.values()) await checkAccess(objectCall, target)
   const objects = wanted.map(({ id }) => found.get(id)).filter((object) => object !== undefined)
   return objectReply(call, stringifyExact(dialect.list.write(objects, hasMore, wanted.at(-1)?.id)))
 }
 
 /** Returns an object of a list; undefined if its upstream no longer has it, which also ends its record. */
-async function readOwn(objectCall: ObjectCall, { id, upstream }: StoredObject): Promise<JsonObject | undefined> {
+async function readOwn(
+  objectCall: ObjectCall,
+  { id, upstream }: StoredObject,
+  hiding: Map<string, ObjectUpstream>,
+): Promise<JsonObject | undefined> {
   const { call, kind, dialect, records } = objectCall
   const target = upstreamOf(objectCall, upstream)
   if (target === undefined) return undefined
@@ -176,7 +185,8 @@ async function readOwn(objectCall: ObjectCall, { id, upstream }: StoredObject): 
     return (await requestJson(call, target, { method: 'GET', path })).value
   } catch (error) {
     if (!isMissing(error, dialect)) throw error
-    if (isNotFound(error)) await records.objects.delete(kind, id)
+    if (isNotFound(error)) await records.objects.delete(kind, [id])
+    else hiding.set(upstream, target)
     return undefined
   }
 }
@@ -199,15 +209,26 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   if (route.operation === 'get-object-content') return relayContent(call, target, sent)
   try {
     const { body } = await requestJson(call, target, sent)
-    if (route.operation === 'delete-object') await records.objects.delete(kind, recordId(dialect, id))
+    if (route.operation === 'delete-object') await records.objects.delete(kind, [recordId(dialect, id)])
     return objectReply(call, body)
   } catch (error) {
     // The upstream no longer has it: it expired, or was deleted elsewhere.
     const isGone = item === undefined && isMissing(error, dialect)
     // A 403 may also mean that the upstream rejects the gateway's key: then the object still exists, and its owner must not lose it.
-    if (isGone && records.isEnabled && isNotFound(error)) await records.objects.delete(kind, recordId(dialect, id))
-    throw isGone && !isNotFound(error) ? notFound(kind, id) : error
+    if (isGone && records.isEnabled && isNotFound(error)) await records.objects.delete(kind, [recordId(dialect, id)])
+    if (!isGone || isNotFound(error)) throw error
+    await checkAccess(objectCall, target)
+    throw notFound(kind, id)
   }
+}
+
+/**
+ * Throws the error of an upstream that rejects the gateway's credential. Needed where a missing object has the same error: otherwise every
+ * object would seem to be missing.
+ */
+async function checkAccess({ call, dialect }: ObjectCall, target: ObjectUpstream): Promise<void> {
+  const query = dialect.hidesMissing?.accessQuery
+  if (query !== undefined) await requestJson(call, target, { method: 'GET', path: target.path, query })
 }
 
 const safeSegment = /^[\w-]{1,256}$/
@@ -216,7 +237,7 @@ const isNotFound = (error: unknown): boolean => error instanceof GatewayError &&
 
 /** Returns whether an error of an upstream means that it does not have the object, as far as its API tells. */
 const isMissing = (error: unknown, { hidesMissing }: ObjectDialect): boolean =>
-  isNotFound(error) || (hidesMissing === true && error instanceof GatewayError && error.hints?.status === 403)
+  isNotFound(error) || (hidesMissing !== undefined && error instanceof GatewayError && error.hints?.status === 403)
 
 const isExpired = ({ lifetimeMs }: ObjectDialect, { createdAt }: StoredObject): boolean =>
   lifetimeMs !== undefined && createdAt + lifetimeMs < Date.now()

@@ -5,15 +5,13 @@ import { admissionHeaders, idHeaders, json, notCached } from '../../calls/reply.
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound, Reply } from '../../http/inbound.ts'
 import { redact } from '../../upstreams/redaction/redactor.ts'
+import { checkCount } from '../responses/object-records.ts'
 import type { RoutedCall } from '../route.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
 import { type ObjectUpstream, parseObject, type RawResponse, requestJson, requestRaw } from './send.ts'
 
 // Google's resumable upload: the first request describes the file, and its response has the URL for the content. The client receives a
 // URL of the gateway with an id of its own: the upstream's URL is a credential for the upload, and stays in the store.
-
-/** Beginning of the ids of records of uploads. No client can read such an object. */
-const uploadPrefix = 'uploads/'
 
 const possibleUpload = /^[\w-]{1,100}$/
 
@@ -23,13 +21,14 @@ export const uploadIdOf = ({ query }: Pick<Inbound, 'query'>): string | undefine
 
 /** Begins an upload. */
 export async function startUpload(
-  { call, kind, dialect, records }: ObjectCall,
+  { call, dialect, records }: ObjectCall,
   target: ObjectUpstream,
   request: RequestBody,
 ): Promise<Reply> {
   const { inbound, shared } = call
   checkStart(inbound, request.value, shared.limits.uploadBytes)
   if (!records.isEnabled) throw withoutStore()
+  checkCount('uploads', (await records.objects.list('uploads')).length)
   const response = await requestRaw(call, target, {
     method: 'POST',
     path: `/upload${target.path}`,
@@ -39,8 +38,8 @@ export async function startUpload(
   })
   const url = uploadUrlOf(response.header('x-goog-upload-url'))
   const id = newId('upload_')
-  await records.objects.saveUnlisted(kind, {
-    id: uploadPrefix + id,
+  await records.objects.save('uploads', {
+    id,
     upstream: target.name,
     createdAt: Date.now(),
     fields: { path: url.pathname, query: url.search.slice(1), prefix: dialect.prefix ?? '' },
@@ -57,7 +56,7 @@ export async function continueUpload(
 ): Promise<Reply> {
   const { inbound, shared, record } = call
   const id = uploadIdOf(inbound) ?? ''
-  const upload = possibleUpload.test(id) ? await records.objects.find(kind, uploadPrefix + id) : undefined
+  const upload = possibleUpload.test(id) ? await records.objects.find('uploads', id) : undefined
   const target = upload === undefined ? undefined : upstreamOf(upload.upstream)
   if (upload === undefined || target === undefined)
     throw new GatewayError('not_found', `No upload with id '${id.slice(0, 100)}' found.`)
@@ -83,8 +82,7 @@ export async function continueUpload(
   )
   if (response.header('x-goog-upload-status') === 'final' && response.bytes.length > 0)
     await saveFile({ call, kind, records }, target, prefix, response)
-  if (response.header('x-goog-upload-status') !== 'active')
-    await records.objects.deleteUnlisted(kind, uploadPrefix + id)
+  if (response.header('x-goog-upload-status') !== 'active') await records.objects.delete('uploads', [id])
   return uploadReply(call, target, response)
 }
 

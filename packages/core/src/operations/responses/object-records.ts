@@ -1,3 +1,4 @@
+import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/json.ts'
 import type { ResponseStore } from '../../config/stores.ts'
@@ -14,22 +15,50 @@ export interface StoredObject {
   readonly fields?: Readonly<Record<string, string>>
 }
 
+/** Kinds of records: objects that clients refer to, and uploads in several requests that are not complete. */
+export type RecordKind = ReferenceKind | 'uploads'
+
 /** The objects of one caller. Keys of the store contain the owner: the records of other callers cannot be read or replaced. */
 export interface ObjectRecords {
   /** Returns an object of this caller; undefined for an id that is not the caller's, as far as the gateway knows. */
-  find(kind: ReferenceKind, id: string): Promise<StoredObject | undefined>
+  find(kind: RecordKind, id: string): Promise<StoredObject | undefined>
   /** Returns the caller's objects of a kind, the oldest first. */
-  list(kind: ReferenceKind): Promise<readonly StoredObject[]>
-  /** Records an object that is in no list, such as an upload that has begun. */
-  saveUnlisted(kind: ReferenceKind, object: StoredObject): Promise<void>
-  deleteUnlisted(kind: ReferenceKind, id: string): Promise<void>
+  list(kind: RecordKind): Promise<readonly StoredObject[]>
   /** Records a new object. */
-  save(kind: ReferenceKind, object: StoredObject): Promise<void>
-  delete(kind: ReferenceKind, id: string): Promise<void>
+  save(kind: RecordKind, object: StoredObject): Promise<void>
+  delete(kind: RecordKind, ids: readonly string[]): Promise<void>
 }
 
-/** Largest number of objects of a kind in the list of one caller: each creation writes the list again. */
-export const maxListedObjects = 5000
+interface Retention {
+  /** Largest number of records of the kind for one caller: each creation writes the list again. */
+  readonly max: number
+  /** Default: the configured time of objects. */
+  readonly ttlMs?: number
+  /** Message of the error for a caller with too many. */
+  readonly tooMany: string
+}
+
+const objectsOf = (kind: RecordKind): Retention => ({
+  max: 5000,
+  tooMany: `You have 5000 ${kind}, the largest number that the gateway keeps for a caller. Delete some of them.`,
+})
+
+const retentions: { readonly [K in RecordKind]?: Retention } = {
+  uploads: {
+    max: 100,
+    ttlMs: 24 * 60 * 60 * 1000,
+    tooMany:
+      'You have 100 unfinished uploads, the largest number that the gateway keeps for a caller. Finish or cancel some of them. The gateway forgets each one 24 hours after it began.',
+  },
+}
+
+const retentionOf = (kind: RecordKind): Retention => retentions[kind] ?? objectsOf(kind)
+
+/** Throws GatewayError `invalid_request` for a caller with the largest number of records of a kind. */
+export function checkCount(kind: RecordKind, count: number): void {
+  const { max, tooMany } = retentionOf(kind)
+  if (count >= max) throw new GatewayError('invalid_request', tooMany)
+}
 
 /**
  * Ids of providers: a segment of a path, or Google's name of a resource (`files/abc`). Anything else must reach neither the store nor an
@@ -51,20 +80,18 @@ const pendingChanges = new WeakMap<ResponseStore, Map<string, Promise<void>>>()
 
 /** Creates the access to the objects of one caller. */
 export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectStore): ObjectRecords {
-  const keyOf = (kind: ReferenceKind, id: string): string => `object:${own}:${kind}:${id}`
-  const listKeyOf = (kind: ReferenceKind): string => `objects:${own}:${kind}`
-  const list = async (kind: ReferenceKind): Promise<readonly StoredObject[]> => {
+  const keyOf = (kind: RecordKind, id: string): string => `object:${own}:${kind}:${id}`
+  const listKeyOf = (kind: RecordKind): string => `objects:${own}:${kind}`
+  const ttlOf = (kind: RecordKind): number => Math.min(ttlMs, retentionOf(kind).ttlMs ?? ttlMs)
+  const list = async (kind: RecordKind): Promise<readonly StoredObject[]> => {
     const value = parse(await read(listKeyOf(kind)))
-    const oldest = Date.now() - ttlMs
+    const oldest = Date.now() - ttlOf(kind)
     return Array.isArray(value) ? value.filter(isStoredObject).filter(({ createdAt }) => createdAt > oldest) : []
   }
-  const change = (
-    kind: ReferenceKind,
-    edit: (all: readonly StoredObject[]) => readonly StoredObject[],
-  ): Promise<void> =>
+  const change = (kind: RecordKind, edit: (all: readonly StoredObject[]) => readonly StoredObject[]): Promise<void> =>
     inTurn(store, listKeyOf(kind), async () => {
       const changed = edit(await list(kind))
-      await withinStoreTimeout(store.set(listKeyOf(kind), JSON.stringify(changed), ttlMs, owner))
+      await withinStoreTimeout(store.set(listKeyOf(kind), JSON.stringify(changed), ttlOf(kind), owner))
     })
   return {
     async find(kind, id) {
@@ -73,30 +100,21 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
       return isStoredObject(value) && value.id === id ? value : undefined
     },
     list,
-    async saveUnlisted(kind, object) {
-      await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlMs, owner))
-    },
-    deleteUnlisted: (kind, id) => withinStoreTimeout(store.delete(keyOf(kind, id), owner)),
     async save(kind, object) {
       await change(kind, (all) => {
-        if (all.length >= maxListedObjects) throw tooMany(kind)
-        return [...all.filter(({ id }) => id !== object.id), object]
+        const others = all.filter(({ id }) => id !== object.id)
+        checkCount(kind, others.length)
+        return [...others, object]
       })
-      await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlMs, owner))
+      await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlOf(kind), owner))
     },
-    async delete(kind, id) {
-      await withinStoreTimeout(store.delete(keyOf(kind, id), owner))
-      await change(kind, (all) => all.filter((object) => object.id !== id))
+    async delete(kind, ids) {
+      await inBatches(ids, (id) => withinStoreTimeout(store.delete(keyOf(kind, id), owner)))
+      const deleted = new Set(ids)
+      await change(kind, (all) => all.filter(({ id }) => !deleted.has(id)))
     },
   }
 }
-
-/** The error for a caller with too many objects. */
-export const tooMany = (kind: ReferenceKind): GatewayError =>
-  new GatewayError(
-    'invalid_request',
-    `You have ${maxListedObjects} ${kind}, the largest number that the gateway keeps for a caller. Delete some of them.`,
-  )
 
 function inTurn(store: ResponseStore, key: string, run: () => Promise<void>): Promise<void> {
   const pending = pendingChanges.get(store) ?? new Map<string, Promise<void>>()
