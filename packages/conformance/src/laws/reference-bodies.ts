@@ -19,6 +19,7 @@ const bases: Readonly<Record<ReferenceScheme, JsonObject>> = {
   responses: { input: [{ role: 'user', content: 'hello' }] },
   conversations: {},
   gemini: { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
+  caches: { model: 'models/placeholder', contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
   converse: { messages: [{ role: 'user', content: [{ text: 'hello' }] }] },
   'realtime-sessions': { session: { type: 'realtime', model: 'placeholder' } },
   'image-edits': { prompt: 'a hat', images: [{ image_url: 'data:image/png;base64,AAAA' }] },

@@ -6,13 +6,14 @@ import {
   gemini,
   memoryResponseStore,
   openai,
+  type Plugin,
   type Route,
 } from '@modelgate/core'
 import { routes } from '@modelgate/core/test-support'
 import { createFakeProvider } from '@modelgate/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-const provider = createFakeProvider({ models: ['gpt', 'claude', 'gemini-pro'] })
+const provider = createFakeProvider({ models: ['gpt', 'claude', 'gemini-pro', 'gemini-flash'] })
 const dayMs = 24 * 60 * 60 * 1000
 let gateway: Gateway
 let clock = 0
@@ -36,7 +37,12 @@ const setUp = (config: Partial<GatewayConfig> = {}): Gateway =>
       claude: anthropic({ apiKey: 'k', baseURL: 'http://up' }),
       google: gemini({ apiKey: 'k', baseURL: 'http://up' }),
     },
-    models: { gpt: 'openai', claude: 'claude', 'gemini-pro': 'google' },
+    models: {
+      gpt: 'openai',
+      claude: 'claude',
+      'gemini-pro': 'google',
+      gem: { upstream: 'google', model: 'gemini-flash' },
+    },
     responses: { store: memoryResponseStore({ now: () => clock }) },
     fetch: upstreamFetch,
     logger: false,
@@ -86,6 +92,10 @@ const bodies: Readonly<
   Record<NonNullable<Route['object']>, { create(format: string): FormData | object; update?: object }>
 > = {
   files: { create: (format) => fileForm(format) },
+  caches: {
+    create: () => ({ model: 'models/gem', contents: [{ role: 'user', parts: [{ text: 'word '.repeat(1100) }] }] }),
+    update: { ttl: '600s' },
+  },
   conversations: {
     create: () => ({ items: [{ type: 'message', role: 'user', content: 'hi' }] }),
     update: { metadata: { topic: 'x' }, items: [] },
@@ -129,11 +139,14 @@ const createGoogleFile = async (token: string): Promise<string> => {
 }
 
 const create = async (token: string, kind: NonNullable<Route['object']>, format: string): Promise<string> => {
-  if (format === 'gemini') return createGoogleFile(token)
-  const { path } = routes.find((route) => route.object === kind && route.operation === 'create-object') as Route
+  if (format === 'gemini' && kind === 'files') return createGoogleFile(token)
+  const { path } = routes.find(
+    ({ object, operation }) => object === kind && (operation === 'create-object' || operation === 'create-cache'),
+  ) as Route
   const response = await send(token, 'POST', path, format, bodies[kind].create(format))
   expect(response.status).toBe(200)
-  return ((await response.json()) as { id: string }).id
+  const { id, name = '' } = (await response.json()) as { id?: string; name?: string }
+  return id ?? name.slice(name.indexOf('/') + 1)
 }
 
 /** Every verb of every kind, in each format that its path serves. */
@@ -151,6 +164,7 @@ const onOne = verbs.filter(({ path }) => path.includes('{id}'))
 
 /** The body of a verb. An update of metadata accepts no items, and the other way round. */
 const bodyOf = ({ method, kind, path }: (typeof onOne)[number]): object | undefined => {
+  if (method === 'PATCH') return bodies[kind].update
   if (method !== 'POST') return undefined
   return path.endsWith('/items') ? { items: [] } : { metadata: bodies[kind].update === undefined ? {} : { topic: 'x' } }
 }
@@ -207,12 +221,18 @@ describe('a stored object', () => {
       await create('bob', kind, format)
       const listed = async (token: string, query = '') => {
         const response = await send(token, 'GET', path + query, format)
-        const page = (await response.json()) as { data?: { id: string }[]; files?: { name: string }[] }
-        return page.data?.map(({ id }) => id) ?? (page.files ?? []).map(({ name }) => name.slice('files/'.length))
+        const page = (await response.json()) as {
+          data?: { id: string }[]
+          files?: { name: string }[]
+          cachedContents?: { name: string }[]
+        }
+        const named = page.files ?? page.cachedContents ?? []
+        return page.data?.map(({ id }) => id) ?? named.map(({ name }) => name.slice(name.indexOf('/') + 1))
       }
       expect(await listed('ann')).toEqual([...own].reverse())
       expect(await listed('eve')).toEqual([])
-      const [size, cursor, prefix] = pageParameters[format] ?? ['limit', 'after', '']
+      const [size, cursor, ...prefixes] = pageParameters[format] ?? ['limit', 'after', '']
+      const prefix = kind === 'caches' ? 'cachedContents/' : prefixes[0]
       expect(await listed('ann', `?${size}=1&${cursor}=${prefix}${own[1]}`)).toEqual([own[0]])
       const foreign = await send('eve', 'GET', `${path}?${cursor}=${prefix}${own[1]}`, format)
       expect(foreign.status).toBe(400)
@@ -406,6 +426,133 @@ describe('a list of Google files', () => {
     })
     expect(JSON.parse(String(store.get('objects:ann:files')))).toHaveLength(1)
     for (const at of [0, 4999]) expect(store.get(`object:ann:files:files/old${at}`)).toBeUndefined()
+  })
+})
+
+describe('cached content', () => {
+  const content = (model = 'models/gem') => ({ ...bodies.caches.create(''), model })
+  const createCache = (token: string, body: object = content()): Promise<Response> =>
+    send(token, 'POST', '/v1beta/cachedContents', 'gemini', body)
+  const ask = (token: string, cachedContent: string, model = 'gem', verb = 'generateContent'): Promise<Response> =>
+    send(token, 'POST', `/v1beta/models/${model}:${verb}`, 'gemini', {
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      cachedContent,
+    })
+
+  test('is created with the name that its upstream has for the model, and shows the name of the client', async () => {
+    const created = (await (await createCache('ann')).json()) as { name: string; model: string; expireTime: string }
+    expect(created.model).toBe('models/gem')
+    expect(provider.requests.at(-1)?.body).toMatchObject({ model: 'models/gemini-flash' })
+    const path = `/v1beta/${created.name}`
+    expect(await (await send('ann', 'GET', path, 'gemini')).json()).toEqual(created)
+    const { cachedContents } = (await (await send('ann', 'GET', '/v1beta/cachedContents', 'gemini')).json()) as {
+      cachedContents: object[]
+    }
+    expect(cachedContents).toEqual([created])
+    const changed = await send('ann', 'PATCH', `${path}?updateMask=ttl`, 'gemini', { ttl: '7200s' })
+    expect(provider.requests.at(-1)?.query).toBe('updateMask=ttl')
+    expect(await changed.json()).toMatchObject({ model: 'models/gem', name: created.name })
+  })
+
+  test('is accepted in requests of its owner only', async () => {
+    const { name } = (await (await createCache('ann')).json()) as { name: string }
+    for (const verb of ['generateContent', 'streamGenerateContent'])
+      expect((await ask('ann', name, 'gem', verb)).status).toBe(200)
+    const before = provider.requests.length
+    expect((await ask('bob', name)).status).toBe(400)
+    expect((await ask('ann', `${name}x`)).status).toBe(400)
+    expect(provider.requests).toHaveLength(before)
+  })
+
+  test('is sent to the upstream that has it, even if another target comes first', async () => {
+    const urls: string[] = []
+    const google = (name: string) => gemini({ apiKey: 'k', baseURL: `http://${name}` })
+    gateway = setUp({
+      upstreams: { one: google('one'), two: google('two') },
+      models: {
+        gem: [
+          { upstream: 'one', model: 'gemini-flash' },
+          { upstream: 'two', model: 'gemini-flash' },
+        ],
+        other: 'one',
+      },
+      objects: { upstreams: ['two'] },
+      fetch: (input, init) => {
+        urls.push(String(input))
+        return provider.fetch(input, init)
+      },
+    })
+    const { name } = (await (await createCache('ann')).json()) as { name: string }
+    expect((await ask('ann', name)).status).toBe(200)
+    expect(urls).toHaveLength(2)
+    expect(urls.every((url) => url.startsWith('http://two/'))).toBe(true)
+    const rejected = await ask('ann', name, 'other')
+    expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('cachedContent: ')])
+    expect(urls).toHaveLength(2)
+  })
+
+  test('needs a model that the caller may use, and whose upstream stores such content', async () => {
+    gateway = setUp({ auth: (token) => ({ id: token, models: ['gemini-pro', 'claude'] }) })
+    for (const [model, status, text] of [
+      ['models/gem', 404, "'gem'"],
+      ['models/nope', 404, "'nope'"],
+      ['claude', 400, "upstreams of the model 'claude'"],
+      ['', 400, 'model: expected'],
+    ] as const) {
+      const response = await createCache('ann', content(model))
+      expect([model, response.status, await response.text()]).toEqual([model, status, expect.stringContaining(text)])
+    }
+    expect(provider.requests).toHaveLength(0)
+    expect((await createCache('ann', content('gemini-pro'))).status).toBe(200)
+  })
+
+  test('has no name that the client chooses, and refers only to files of its owner', async () => {
+    expect((await createCache('ann', { ...content(), name: 'cachedContents/mine' })).status).toBe(400)
+    const file = await createGoogleFile('bob')
+    const fileData = { fileUri: `https://generativelanguage.googleapis.com/v1beta/files/${file}` }
+    const before = provider.requests.length
+    const foreign = await createCache('ann', { ...content(), contents: [{ role: 'user', parts: [{ fileData }] }] })
+    expect(foreign.status).toBe(400)
+    expect(provider.requests).toHaveLength(before)
+  })
+
+  test('is admitted and settled with its tokens', async () => {
+    const events: unknown[] = []
+    const plugin: Plugin = {
+      name: 'watch',
+      admit: ({ operation, model, targets, estimate }) => {
+        events.push([operation, model, targets, estimate().output, estimate().input > 500])
+        return undefined
+      },
+      onFinish: ({ operation, upstreamModel, usage, basis }) =>
+        void events.push([operation, upstreamModel, usage, basis]),
+    }
+    gateway = setUp({ plugins: [plugin] })
+    expect((await createCache('ann')).status).toBe(200)
+    expect(events).toEqual([
+      ['create-cache', 'gem', [{ upstream: 'google', model: 'gemini-flash' }], 0, true],
+      [
+        'create-cache',
+        'gemini-flash',
+        { input: { total: expect.any(Number), cacheWrite: expect.any(Number) }, output: { total: 0 } },
+        'reported',
+      ],
+    ])
+  })
+
+  test('does not count after its end', async () => {
+    const store = memoryResponseStore()
+    gateway = setUp({ responses: { store } })
+    const fields = { model: 'gem', expireTime: new Date(Date.now() - dayMs).toISOString() }
+    const ended = Array.from({ length: 5000 }, (_, at) => ({
+      id: `cachedContents/old${at}`,
+      upstream: 'google',
+      createdAt: Date.now() - dayMs,
+      fields,
+    }))
+    store.set('objects:ann:caches', JSON.stringify(ended), 2 * dayMs)
+    expect((await createCache('ann')).status).toBe(200)
+    expect(JSON.parse(String(store.get('objects:ann:caches')))).toHaveLength(1)
   })
 })
 

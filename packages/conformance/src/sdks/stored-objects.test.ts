@@ -126,6 +126,35 @@ describe('official clients over loopback', () => {
     await expect(ann.files.get({ name })).rejects.toMatchObject({ status: 404 })
   })
 
+  test('@google/genai creates, lists, changes and deletes cached contents, and uses them', async () => {
+    const clientOf = (apiKey: string) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: running.origin } })
+    const [ann, bob] = [clientOf('ann'), clientOf('bob')]
+    const model = 'gemini-2.5-pro'
+    const contents = 'The cached text. '.repeat(400)
+    const created = await ann.caches.create({ model, config: { contents, ttl: '600s', displayName: 'text' } })
+    const name = created.name ?? ''
+    expect(created).toMatchObject({ model: `models/${model}`, displayName: 'text' })
+    expect(await ann.caches.get({ name })).toMatchObject({ name })
+    const listed: unknown[] = []
+    for await (const one of await ann.caches.list()) listed.push(one.name)
+    expect(listed).toEqual([name])
+    const changed = await ann.caches.update({ name, config: { ttl: '3600s' } })
+    expect(Date.parse(changed.expireTime ?? '')).toBeGreaterThan(Date.parse(created.expireTime ?? ''))
+    const ask = (client: GoogleGenAI) =>
+      client.models.generateContent({ model, contents: 'Hello', config: { cachedContent: name } })
+    expect((await ask(ann)).candidates).toHaveLength(1)
+    await expect(ask(bob)).rejects.toMatchObject({ status: 400 })
+    expect((await bob.caches.list()).page).toEqual([])
+    for (const call of [
+      () => bob.caches.get({ name }),
+      () => bob.caches.update({ name, config: { ttl: '60s' } }),
+      () => bob.caches.delete({ name }),
+    ])
+      await expect(call()).rejects.toMatchObject({ status: 404 })
+    await ann.caches.delete({ name })
+    await expect(ann.caches.get({ name })).rejects.toMatchObject({ status: 404 })
+  })
+
   test('@anthropic-ai/sdk uploads, lists, reads and deletes files', async () => {
     const [ann, bob] = [anthropicOf('ann'), anthropicOf('bob')]
     const other = await ann.files.upload({ file: await toAnthropicFile(Buffer.from('other'), 'b.txt') })

@@ -27,6 +27,8 @@ export type OperationName =
 /** An operation on an object that an upstream stores for a caller, such as a file. */
 export type ObjectOperation =
   | 'create-object'
+  /** Creates cached content: the provider bills its tokens. */
+  | 'create-cache'
   | 'list-objects'
   | 'get-object'
   | 'update-object'

@@ -103,7 +103,7 @@ export function createSnapshot(
     recordsOf,
     async checkReferences(scheme, request, identity) {
       const store = await loadResponseStore()
-      await store.checkReferences(scheme, request, await recordsOf(identity), references)
+      return store.checkReferences(scheme, request, await recordsOf(identity), references)
     },
     async resolveReferences(route, request, identity) {
       if (route.usesStoredResponses !== true) {

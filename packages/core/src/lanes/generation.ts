@@ -118,7 +118,7 @@ export const translator = lazy(() => import('./generation-translation.ts').then(
 
 /** Throws a GatewayError for a target that must not get the request's references to stored state. `isOwn`: it speaks the client's format. */
 export function checkStoredState(
-  { onlyUpstream, unknown, notOwned }: StoredState,
+  { onlyUpstream, holder, unknown, notOwned }: StoredState,
   target: ResolvedTarget,
   isOwn: boolean,
 ) {
@@ -128,6 +128,7 @@ export function checkStoredState(
       'The previous response is stored at another upstream than that of this model.',
       { param: 'previous_response_id', code: 'previous_response_not_found' },
     )
+  if (holder !== undefined && target.upstreamName !== holder.upstream) throw holder.refusal
   const refused = isOwn ? notOwned : unknown
   if (refused !== undefined) throw refused
 }

@@ -164,6 +164,8 @@ export interface Generation {
 export interface StoredState {
   /** The only upstream that knows what the request refers to. */
   readonly onlyUpstream?: string | undefined
+  /** The only upstream that has an object to which the request refers, and the error for all others. */
+  readonly holder?: { readonly upstream: string; readonly refusal: GatewayError } | undefined
   /** Rejects upstreams of another format: they know nothing of what the request refers to. */
   readonly unknown?: GatewayError | undefined
   /** Rejects upstreams of the same format: they might read an item's id as a reference to another caller's. */

@@ -45,8 +45,8 @@ export const handleGenerate: Handler = async (call) => {
     return await generateAndStore(call, request, await snapshot.recordsOf(record.identity), generate)
   }
   const scheme = noticedScheme(route, request)
-  if (scheme !== undefined) await snapshot.checkReferences(scheme, request, record.identity)
-  return await generate(call, request)
+  const holder = scheme === undefined ? undefined : await snapshot.checkReferences(scheme, request, record.identity)
+  return await generate(call, request, holder && { stored: { holder } })
 }
 
 /**

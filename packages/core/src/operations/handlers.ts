@@ -108,6 +108,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'list-input-items': storedResponse,
   'cancel-response': storedResponse,
   'create-object': storedObject,
+  'create-cache': storedObject,
   'list-objects': storedObject,
   'get-object': storedObject,
   'update-object': storedObject,

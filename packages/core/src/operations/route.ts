@@ -13,7 +13,7 @@ import type { RequestBody } from '../formats/request-body.ts'
 import type { FramingName } from '../http/framing/framing.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Generation, RequestWriter } from '../lanes/lane.ts'
+import type { Generation, RequestWriter, StoredState } from '../lanes/lane.ts'
 import type { ObjectKind } from '../upstreams/upstream.ts'
 import type { CallerRecords } from './responses/records.ts'
 
@@ -26,9 +26,13 @@ export interface HandlerConfig {
   recordsOf(identity: Identity | null): Promise<CallerRecords>
   /**
    * Checks the references to stored state in a request, except those that the response store resolves. Rejects with a GatewayError
-   * `invalid_request`.
+   * `invalid_request`. Resolves to the upstream of an object that only one upstream has.
    */
-  checkReferences(scheme: ReferenceScheme, request: RequestBody, identity: Identity | null): Promise<void>
+  checkReferences(
+    scheme: ReferenceScheme,
+    request: RequestBody,
+    identity: Identity | null,
+  ): Promise<StoredState['holder']>
   /** The request with its references replaced by what they refer to. Rejects as `checkReferences` does. */
   resolveReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
 }

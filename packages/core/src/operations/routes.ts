@@ -130,6 +130,19 @@ const googleFiles: readonly Route[] = (
   ] as const
 ).map((route) => ({ format: 'gemini', queryKey: true, object: 'files', ...route }))
 
+/** Google's cached contents. Newer SDKs use /v1. */
+const cachedContents: readonly Route[] = ['/v1beta/cachedContents', '/v1/cachedContents'].flatMap((path) =>
+  (
+    [
+      { method: 'POST', path, operation: 'create-cache' },
+      { method: 'GET', path, operation: 'list-objects' },
+      { method: 'GET', path: `${path}/{id}`, operation: 'get-object' },
+      { method: 'PATCH', path: `${path}/{id}`, operation: 'update-object' },
+      { method: 'DELETE', path: `${path}/{id}`, operation: 'delete-object' },
+    ] as const
+  ).map((route) => ({ format: 'gemini', queryKey: true, object: 'caches', ...route }) as const),
+)
+
 const sharesFilePath = (operation: Route['operation']): boolean =>
   operation === 'list-objects' || operation === 'get-object' || operation === 'delete-object'
 
@@ -235,6 +248,7 @@ const ownRoutes: readonly Route[] = [
   },
   ...objectRoutes,
   ...googleFiles,
+  ...cachedContents,
   ...media,
   ...realtimeSecrets,
   {

@@ -24,7 +24,7 @@ export function gemini(options: UpstreamOptions = {}): Upstream {
       speech: { gemini: models },
     },
     ...apiKeyHeaders(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
-    objects: { files: { gemini: files } },
+    objects: { files: { gemini: files }, caches: { gemini: '/v1beta/cachedContents' } },
     passHeaders: [],
     quirks: {},
     ...combineModelRules(modelRules),

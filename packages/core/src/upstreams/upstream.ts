@@ -81,7 +81,7 @@ export interface Upstream {
 }
 
 /** A kind of objects that providers store, and that clients create, list and delete. */
-export type ObjectKind = 'files' | 'conversations'
+export type ObjectKind = 'files' | 'conversations' | 'caches'
 
 /** One of several credentials of an upstream. */
 export interface UpstreamKey {

@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
   'packages/core/src/operations/responses/compaction/compact.ts': [1, 'the `created_at` field of a response'],
   'packages/core/src/operations/responses/socket/prewarm.ts': [1, 'the `created_at` field of a response'],
-  'packages/core/src/operations/objects/handle.ts': [2, 'when an object was created, in a record that processes share'],
+  'packages/core/src/operations/objects/handle.ts': [3, 'when an object was created, in a record that processes share'],
   'packages/core/src/operations/objects/resumable-upload.ts': [2, 'the same for uploads'],
   'packages/core/src/operations/responses/object-records.ts': [1, 'the age of a record that processes share'],
   'packages/core/src/operations/model-operation-writer.ts': [1, 'the `created` field of a response'],

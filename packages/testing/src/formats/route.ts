@@ -12,7 +12,7 @@ export interface Route {
   readonly action: string | undefined
   /** Id of a stored item in the path. */
   readonly item?: string
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Model in the path. */
   readonly model: string | undefined
   /** Streaming as the path selects it; undefined: the body selects it. */

@@ -12,6 +12,7 @@ import { createPromptCache } from '../formats/prompt-cache.ts'
 import type { ResponseHead } from '../formats/response-head.ts'
 import { isError, storedResponse } from '../formats/responses/stored.ts'
 import { createSeals } from '../formats/seals.ts'
+import { checkCachedContent } from '../services/google-caches.ts'
 import { createObjectMemory, serveObject } from '../services/stored-objects.ts'
 import type { WireError } from '../wire/errors.ts'
 import { readBody } from '../wire/request-body.ts'
@@ -108,7 +109,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       return Response.json(kept, { headers: responseHead.headers })
     }
     if (route.operation === 'objects') {
-      const answer = serveObject({ origin: url.origin, head, route, content, memory: objects, ids, now: now() })
+      const answer = serveObject({ origin: url.origin, head, route, content, memory: objects, ids, now: now(), exists })
       if ('error' in answer) return errorResponse(base, answer.error)
       exchange.answered(200)
       exchange.settle('finished')
@@ -192,7 +193,8 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       if (error) return error
     }
     const model = route.model ?? asString(body.model)
-    return exists(model) ? undefined : dialect.unknownModelError(model, route)
+    if (!exists(model)) return dialect.unknownModelError(model, route)
+    return route.format === 'gemini' ? checkCachedContent(body, model, objects) : undefined
   }
 
   return Object.freeze({
@@ -213,6 +215,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       objects.conversations.clear()
       objects.googleFiles.clear()
       objects.uploads.clear()
+      objects.googleCaches.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

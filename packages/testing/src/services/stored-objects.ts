@@ -4,10 +4,11 @@ import type { RequestHead } from '../formats/dialect.ts'
 import type { Route } from '../formats/route.ts'
 import { invalidRequest, type WireError } from '../wire/errors.ts'
 import type { RequestBody } from '../wire/request-body.ts'
+import { createGoogleCacheMemory, type GoogleCacheMemory, serveGoogleCache } from './google-caches.ts'
 import { createGoogleFileMemory, type GoogleFileMemory, serveGoogleFile } from './google-files.ts'
 
 /** Files and conversations that clients have created, by id. */
-export interface ObjectMemory extends GoogleFileMemory {
+export interface ObjectMemory extends GoogleFileMemory, GoogleCacheMemory {
   readonly files: Map<string, StoredFile>
   readonly conversations: Map<string, StoredConversation>
 }
@@ -28,6 +29,7 @@ export const createObjectMemory = (): ObjectMemory => ({
   files: new Map(),
   conversations: new Map(),
   ...createGoogleFileMemory(),
+  ...createGoogleCacheMemory(),
 })
 
 /** A call about stored objects. */
@@ -40,6 +42,7 @@ export interface ObjectCall {
   readonly memory: ObjectMemory
   readonly ids: Ids
   readonly now: number
+  readonly exists: (model: string) => boolean
 }
 
 /** A JSON body, the content of a file, or an error. */
@@ -49,7 +52,7 @@ export type ObjectAnswer =
   | { readonly content: Uint8Array<ArrayBuffer>; readonly contentType: string }
   | { readonly error: WireError }
 
-const paths = /^\/(files|conversations)(?:\/([^/]+))?(?:\/(content|items)(?:\/([^/]+))?)?$/
+const paths = /^\/(files|conversations|cachedContents)(?:\/([^/]+))?(?:\/(content|items)(?:\/([^/]+))?)?$/
 
 /** The methods of each path: kind, with an id, the part below it, with an item. */
 /** Google's methods: files are created at another path. */
@@ -57,6 +60,8 @@ const googleMethods: Readonly<Record<string, readonly string[]>> = {
   'upload/files': ['POST'],
   files: ['GET'],
   'files/id': ['GET', 'DELETE'],
+  cachedContents: ['POST', 'GET'],
+  'cachedContents/id': ['GET', 'PATCH', 'DELETE'],
 }
 
 const methods: Readonly<Record<string, readonly string[]>> = {
@@ -88,8 +93,9 @@ export function objectPath(
   }
 }
 
-/** Handles a call about files or conversations, as strictly as the providers. */
+/** Handles a call about stored objects, as strictly as the providers. */
 export function serveObject(call: ObjectCall): ObjectAnswer {
+  if (call.route.action === 'cachedContents') return serveGoogleCache(call)
   if (call.route.format === 'gemini') return serveGoogleFile(call)
   return call.route.action === 'files' ? serveFile(call) : serveConversation(call)
 }

@@ -16,6 +16,9 @@ export const referenceKinds = [
 /** A kind of stored state that a request can refer to; see `GatewayConfig.references`. */
 export type ReferenceKind = (typeof referenceKinds)[number]
 
+/** Kinds whose objects only one upstream has: a request that refers to one is sent there. Other kinds are sent to any target. */
+export const pinningKinds: ReadonlySet<ReferenceKind> = new Set(['caches'])
+
 /** A place in a request's body where a reference to stored state can stand. */
 export interface ReferencePlace {
   readonly kind: ReferenceKind
@@ -33,6 +36,7 @@ export interface ReferencePlace {
 export type ReferenceScheme =
   | SharedFormat
   | 'conversations'
+  | 'caches'
   | 'realtime-sessions'
   | 'image-edits'
   | 'images'
@@ -218,6 +222,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     ...geminiBody('generateContentRequest.'),
     ...geminiBody('generate_content_request.'),
   ],
+  caches: geminiBody('').filter(({ kind }) => kind !== 'caches'),
   converse: [
     ...converseMedia('messages[]'),
     // The count endpoint accepts messages within its body.

@@ -22,6 +22,12 @@ export interface ObjectDialect {
   readonly creates: 'upload' | 'json' | 'resumable'
   /** Beginning of the id of a record, before the id in paths: Google's name of the resource (`files/`). Default: none. */
   readonly prefix?: string
+  /** The member with the id of an object. Default: `id`. */
+  readonly idMember?: string
+  /** The member that names the model of an object, with the collection before the name. Default: objects have no model. */
+  readonly model?: { readonly member: string; readonly prefix: string }
+  /** The member with the time at which the provider deletes an object. Default: none. */
+  readonly endMember?: string
   /** Members of a created object whose values a list can be filtered by, with the same names as query parameters. */
   readonly filters?: readonly string[]
   /** Milliseconds after which the provider deletes an object. Default: it keeps objects until they are deleted. */
@@ -120,6 +126,18 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
       lifetimeMs: 48 * 60 * 60 * 1000,
       hidesMissing: { accessQuery: 'pageSize=1' },
       list: googleList('files'),
+    },
+  },
+  caches: {
+    gemini: {
+      creates: 'json',
+      prefix: 'cachedContents/',
+      idMember: 'name',
+      model: { member: 'model', prefix: 'models/' },
+      endMember: 'expireTime',
+      hidesMissing: { accessQuery: 'pageSize=1' },
+      list: googleList('cachedContents'),
+      passes: ['updateMask', 'update_mask'],
     },
   },
   conversations: {

@@ -9,11 +9,20 @@ import { isSharedCodec } from '../../formats/codec-registry.ts'
 import { checkTopLevel } from '../../formats/references/find.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
+import type { ResolvedTarget } from '../../routing/router.ts'
 import type { ObjectKind } from '../../upstreams/upstream.ts'
 import { referenceSchemeOf } from '../references/notice.ts'
 import type { StoredObject } from '../responses/object-records.ts'
 import { checkCount } from '../responses/object-records.ts'
 import type { Handler, RoutedCall } from '../route.ts'
+import {
+  recordModel,
+  recordStoredTokens,
+  targetOfModel,
+  withClientModel,
+  withClientModelIn,
+  withTargetModel,
+} from './bound-model.ts'
 import { type ObjectDialect, objectDialects, pageOf } from './dialects.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
 import { continueUpload, startUpload, uploadIdOf } from './resumable-upload.ts'
@@ -35,16 +44,23 @@ export const handleObject: Handler = async (call) => {
     route.method !== 'DELETE' &&
     (route.operation !== 'create-object' || createsFromJson(dialect, call))
   const request = readsBody ? await call.readBody(objectBody) : noBody
+  const isCreation = route.operation === 'create-object' || route.operation === 'create-cache'
+  if (isCreation) recordModel(call, dialect, request)
   const admitted = { shared, record, inbound, signal, request }
   recordRequest(admitted)
   notifyRequest(admitted)
-  await admitCall(admitted, [])
   const records = await snapshot.recordsOf(record.identity)
   const objectCall: ObjectCall = { call, kind, dialect, records, isShared: shared.references[kind] === 'pass' }
+  const target =
+    isCreation && dialect.model !== undefined
+      ? targetOfModel(call, request, (name) => upstreamOf(objectCall, name) !== undefined)
+      : undefined
+  await admitCall(admitted, target === undefined ? [] : [target])
   if (readsBody) await checkBody(call, request)
   switch (route.operation) {
     case 'create-object':
-      return create(objectCall, request)
+    case 'create-cache':
+      return create(objectCall, request, target)
     case 'list-objects':
       return list(objectCall)
     default:
@@ -82,40 +98,70 @@ async function countOwn({ kind, dialect, records }: ObjectCall): Promise<number>
   return all.length - expired.length
 }
 
-async function create(objectCall: ObjectCall, request: RequestBody): Promise<Reply> {
+async function create(objectCall: ObjectCall, request: RequestBody, model?: ResolvedTarget): Promise<Reply> {
   const { call, kind, dialect, records, isShared } = objectCall
   if (dialect.creates === 'resumable' && uploadIdOf(call.inbound) !== undefined)
     return continueUpload(objectCall, (name) => upstreamOf(objectCall, name))
-  const target = defaultUpstream(objectCall)
+  const target = (model && upstreamOf(objectCall, model.upstreamName)) ?? defaultUpstream(objectCall)
   if (!records.isEnabled && !isShared) throw withoutOwner(kind)
   if (records.isEnabled) checkCount(kind, await countOwn(objectCall))
   if (dialect.creates === 'resumable') return startUpload(objectCall, target, request)
+  checkName(dialect, request)
   const sent: ObjectRequest = {
     method: 'POST',
     path: target.path,
     query: passedQuery(objectCall),
-    ...(dialect.creates === 'upload' ? upload(call) : jsonBody(request)),
+    ...(dialect.creates === 'upload'
+      ? upload(call)
+      : model === undefined
+        ? jsonBody(request)
+        : jsonBody({ bytes: withTargetModel(dialect, request, model.model) })),
+  }
+  const { record } = call
+  if (model !== undefined) {
+    record.upstream = model.upstreamName
+    record.upstreamModel = model.model
+    record.upstreamFormat = isSharedCodec(call.codec) ? call.codec.format : undefined
+    record.lane = 'wire'
   }
   const { value, body } = await requestJson(call, target, sent)
-  const { id } = value
-  if (typeof id !== 'string' || id === '')
+  if (model !== undefined) recordStoredTokens(call, value)
+  const id = value[dialect.idMember ?? 'id']
+  if (typeof id !== 'string' || id === '' || !hasPrefix(dialect, id))
     throw new GatewayError('upstream_bad_response', 'The upstream created an object without an id.')
   if (records.isEnabled) {
-    const fields = Object.fromEntries(
-      (dialect.filters ?? []).flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name]]] : [])),
-    )
     try {
+      const fields = { ...fieldsOf(dialect, value), ...(model === undefined ? {} : { model: record.model }) }
       await records.objects.save(kind, { id, upstream: target.name, createdAt: Date.now(), fields })
     } catch (cause) {
       // Without a record no caller could use or delete the object.
-      await requestJson(call, target, { method: 'DELETE', path: `${target.path}/${encodeURIComponent(id)}` }).catch(
-        () => {},
-      )
+      await requestJson(call, target, { method: 'DELETE', path: pathOf(dialect, target, id) }).catch(() => {})
       throw new GatewayError('internal', 'The owner of the new object could not be stored. Try again later.', { cause })
     }
   }
-  return objectReply(call, body)
+  return objectReply(call, withClientModelIn(dialect, body, model === undefined ? undefined : record.model))
 }
+
+/** Rejects a creation whose client chooses the id: it could choose that of another caller's object. */
+function checkName({ idMember = 'id' }: ObjectDialect, { value }: RequestBody): void {
+  if (value[idMember] !== undefined && value[idMember] !== null)
+    throw new GatewayError('invalid_request', `${idMember}: leave it out. The provider chooses it.`, {
+      param: idMember,
+    })
+}
+
+/** Returns the members of an object that its record holds. */
+const fieldsOf = ({ filters = [], endMember }: ObjectDialect, value: JsonObject): Record<string, string> =>
+  Object.fromEntries(
+    [...filters, ...(endMember === undefined ? [] : [endMember])].flatMap((name) => {
+      const field = value[name]
+      return typeof field === 'string' ? [[name, field]] : []
+    }),
+  )
+
+/** Returns the path of an object at its upstream. */
+const pathOf = ({ prefix = '' }: ObjectDialect, target: ObjectUpstream, id: string): string =>
+  `${target.path}/${encodeURIComponent(id.slice(prefix.length))}`
 
 /** Returns the client's upload: it streams to the upstream as it arrives. */
 function upload({ inbound, record, shared }: RoutedCall): Pick<ObjectRequest, 'headers' | 'body'> {
@@ -132,7 +178,7 @@ function upload({ inbound, record, shared }: RoutedCall): Pick<ObjectRequest, 'h
   }
 }
 
-const jsonBody = ({ bytes }: RequestBody): Pick<ObjectRequest, 'headers' | 'body'> => ({
+const jsonBody = ({ bytes }: { readonly bytes: string | Uint8Array }): Pick<ObjectRequest, 'headers' | 'body'> => ({
   headers: { 'content-type': 'application/json' },
   body: bytes,
 })
@@ -174,15 +220,15 @@ async function list(objectCall: ObjectCall): Promise<Reply> {
 /** Returns an object of a list; undefined if its upstream no longer has it, which also ends its record. */
 async function readOwn(
   objectCall: ObjectCall,
-  { id, upstream }: StoredObject,
+  { id, upstream, fields }: StoredObject,
   hiding: Map<string, ObjectUpstream>,
 ): Promise<JsonObject | undefined> {
   const { call, kind, dialect, records } = objectCall
   const target = upstreamOf(objectCall, upstream)
   if (target === undefined) return undefined
   try {
-    const path = `${target.path}/${encodeURIComponent(id.slice(dialect.prefix?.length ?? 0))}`
-    return (await requestJson(call, target, { method: 'GET', path })).value
+    const { value } = await requestJson(call, target, { method: 'GET', path: pathOf(dialect, target, id) })
+    return withClientModel(dialect, value, fields?.model)
   } catch (error) {
     if (!isMissing(error, dialect)) throw error
     if (isNotFound(error)) await records.objects.delete(kind, [id])
@@ -196,7 +242,7 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   const { call, kind, dialect, records } = objectCall
   const { route, params } = call
   const { id = '', item } = params
-  const target = await findTarget(objectCall, id)
+  const { target, own } = await findTarget(objectCall, id)
   if (item !== undefined && !safeSegment.test(item)) throw notFound(kind, item)
   const below = route.path.slice(route.path.indexOf('{id}') + 4)
   const path = `${target.path}/${encodeURIComponent(id)}${below.replace('{item}', () => encodeURIComponent(item ?? ''))}`
@@ -208,9 +254,11 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   }
   if (route.operation === 'get-object-content') return relayContent(call, target, sent)
   try {
-    const { body } = await requestJson(call, target, sent)
+    const { value, body } = await requestJson(call, target, sent)
     if (route.operation === 'delete-object') await records.objects.delete(kind, [recordId(dialect, id)])
-    return objectReply(call, body)
+    if (route.operation === 'update-object' && own !== undefined && dialect.endMember !== undefined)
+      await records.objects.save(kind, { ...own, fields: { ...own.fields, ...fieldsOf(dialect, value) } })
+    return objectReply(call, withClientModelIn(dialect, body, own?.fields?.model))
   } catch (error) {
     // The upstream no longer has it: it expired, or was deleted elsewhere.
     const isGone = item === undefined && isMissing(error, dialect)
@@ -239,8 +287,14 @@ const isNotFound = (error: unknown): boolean => error instanceof GatewayError &&
 const isMissing = (error: unknown, { hidesMissing }: ObjectDialect): boolean =>
   isNotFound(error) || (hidesMissing !== undefined && error instanceof GatewayError && error.hints?.status === 403)
 
-const isExpired = ({ lifetimeMs }: ObjectDialect, { createdAt }: StoredObject): boolean =>
-  lifetimeMs !== undefined && createdAt + lifetimeMs < Date.now()
+const isExpired = ({ lifetimeMs, endMember }: ObjectDialect, { createdAt, fields }: StoredObject): boolean => {
+  if (lifetimeMs !== undefined) return createdAt + lifetimeMs < Date.now()
+  const end = endMember === undefined ? Number.NaN : Date.parse(fields?.[endMember] ?? '')
+  return end + clockDifferenceMs < Date.now()
+}
+
+/** Largest difference between the clocks of a provider and the gateway. */
+const clockDifferenceMs = 10 * 60 * 1000
 
 const recordId = ({ prefix = '' }: ObjectDialect, id: string): string => prefix + id
 
@@ -248,8 +302,14 @@ const recordId = ({ prefix = '' }: ObjectDialect, id: string): string => prefix 
 const hasPrefix = ({ prefix }: ObjectDialect, id: string): boolean =>
   prefix === undefined ? !id.includes('/') : id.startsWith(prefix)
 
-/** Returns the upstream of an object that the caller may use. Throws GatewayError `not_found` for any other id. */
-async function findTarget(objectCall: ObjectCall, id: string): Promise<ObjectUpstream> {
+/** The upstream of an object, and its record if it is the caller's own. */
+interface FoundObject {
+  readonly target: ObjectUpstream
+  readonly own?: StoredObject
+}
+
+/** Returns an object that the caller may use. Throws GatewayError `not_found` for any other id. */
+async function findTarget(objectCall: ObjectCall, id: string): Promise<FoundObject> {
   const { call, kind, dialect, records } = objectCall
   if (!safeSegment.test(id)) throw notFound(kind, id)
   const name = recordId(dialect, id)
@@ -257,16 +317,20 @@ async function findTarget(objectCall: ObjectCall, id: string): Promise<ObjectUps
   if (own !== undefined) {
     const target = upstreamOf(objectCall, own.upstream)
     if (target === undefined || isExpired(dialect, own)) throw notFound(kind, id)
-    return target
+    return { target, own }
   }
   const { references } = call.shared
   // Listed ids are for every caller, so none of them may change or delete the object.
   const isListed = acceptsReference(references, kind, name) && call.route.method === 'GET'
   if (references[kind] !== 'pass' && !isListed) throw notFound(kind, id)
-  return defaultUpstream(objectCall)
+  return { target: defaultUpstream(objectCall) }
 }
 
-const nouns: Readonly<Record<ObjectKind, string>> = { files: 'file', conversations: 'conversation' }
+const nouns: Readonly<Record<ObjectKind, string>> = {
+  files: 'file',
+  conversations: 'conversation',
+  caches: 'cached content',
+}
 
 const notFound = (kind: ObjectKind, id: string): GatewayError =>
   new GatewayError('not_found', `No ${nouns[kind]} with id '${id.slice(0, 100)}' found.`)

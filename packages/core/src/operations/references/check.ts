@@ -2,6 +2,8 @@ import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
 import { type Reference, unknownReferenceError } from '../../formats/references/find.ts'
+import { pinningKinds } from '../../formats/references/places.ts'
+import type { StoredState } from '../../lanes/lane.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
 /** Maximum number of references in one request. Each is a call to the store. */
@@ -18,7 +20,8 @@ export function checkReferenceCount(ids: number, param: string, max = maxReferen
 }
 
 /**
- * Checks that the caller received each id in a response, or that the configuration accepts it.
+ * Checks that the caller received each id in a response, or that the configuration accepts it. Returns the upstream of an object that
+ * only one upstream has.
  *
  * @throws GatewayError `invalid_request` for the first id without either
  */
@@ -26,7 +29,7 @@ export async function checkOwners(
   references: readonly Reference[],
   policy: ReferencePolicy,
   records: CallerRecords,
-): Promise<void> {
+): Promise<StoredState['holder']> {
   const unchecked = new Map<string, Reference>()
   for (const reference of references) {
     const { kind, id } = reference
@@ -38,6 +41,21 @@ export async function checkOwners(
     if (!(await records.hasReceived(kind, place.idOf?.(id) ?? id)))
       throw unknownReferenceError(kind, id, at, '', records.isEnabled, place.code)
   })
+  return holderOf(references, records)
+}
+
+async function holderOf(references: readonly Reference[], records: CallerRecords): Promise<StoredState['holder']> {
+  for (const { kind, id, at } of references) {
+    const own = pinningKinds.has(kind) ? await records.objects.find(kind, id) : undefined
+    if (own === undefined) continue
+    const refusal = new GatewayError(
+      'invalid_request',
+      `${at}: '${id.slice(0, 100)}' is stored at another upstream than that of this model.`,
+      { param: at },
+    )
+    return { upstream: own.upstream, refusal }
+  }
+  return undefined
 }
 
 /** Returns whether a reference is to a stored response or its items. The response store resolves those. */

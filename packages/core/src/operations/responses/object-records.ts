@@ -24,7 +24,7 @@ export interface ObjectRecords {
   find(kind: RecordKind, id: string): Promise<StoredObject | undefined>
   /** Returns the caller's objects of a kind, the oldest first. */
   list(kind: RecordKind): Promise<readonly StoredObject[]>
-  /** Records a new object. */
+  /** Records a new object, or replaces a record. */
   save(kind: RecordKind, object: StoredObject): Promise<void>
   delete(kind: RecordKind, ids: readonly string[]): Promise<void>
 }
@@ -64,7 +64,7 @@ export function checkCount(kind: RecordKind, count: number): void {
  * Ids of providers: a segment of a path, or Google's name of a resource (`files/abc`). Anything else must reach neither the store nor an
  * upstream's path. Names keep Google's ids apart from those of other providers, so no caller can choose the id of another API's object.
  */
-const possibleId = /^(?:[a-z]{1,30}\/)?[\w-]{1,256}$/
+const possibleId = /^(?:[a-zA-Z]{1,30}\/)?[\w-]{1,256}$/
 
 interface ObjectStore {
   readonly store: ResponseStore
@@ -102,9 +102,9 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
     list,
     async save(kind, object) {
       await change(kind, (all) => {
-        const others = all.filter(({ id }) => id !== object.id)
-        checkCount(kind, others.length)
-        return [...others, object]
+        if (all.some(({ id }) => id === object.id)) return all.map((one) => (one.id === object.id ? object : one))
+        checkCount(kind, all.length)
+        return [...all, object]
       })
       await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlOf(kind), owner))
     },

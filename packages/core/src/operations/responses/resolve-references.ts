@@ -5,6 +5,7 @@ import { acceptsReference, type ReferencePolicy } from '../../config/references.
 import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
+import type { StoredState } from '../../lanes/lane.ts'
 import { exactValue } from '../../lanes/translation.ts'
 import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
 import { mayReferToStoredObjects } from '../references/notice.ts'
@@ -22,9 +23,9 @@ export async function checkReferences(
   request: RequestBody,
   records: CallerRecords,
   policy: ReferencePolicy,
-): Promise<void> {
+): Promise<StoredState['holder']> {
   const references = findReferences(scheme, request.text, request.value).filter((one) => !isResponseReference(one))
-  if (references.length > 0) await checkOwners(references, policy, records)
+  return references.length === 0 ? undefined : checkOwners(references, policy, records)
 }
 
 /** What resolving the references of a request depends on. */

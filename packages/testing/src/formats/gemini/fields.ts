@@ -8,6 +8,8 @@ const embedTask =
 const table: Readonly<Record<string, string>> = {
   GenerateContentRequest: `tools:[Tool] cachedContent:string store:bool systemInstruction:Content contents:[Content]
     toolConfig:ToolConfig model:string safetySettings:[SafetySetting] generationConfig:GenerationConfig serviceTier:word`,
+  CachedContent: `name:string model:string displayName:string contents:[Content] systemInstruction:Content tools:[Tool]
+    toolConfig:ToolConfig ttl:string expireTime:string createTime:string updateTime:string`,
   BatchEmbedContentsRequest: 'model:string requests:[EmbedContentRequest]',
   EmbedContentRequest: `model:string content:Content title:string outputDimensionality:int
     taskType:${embedTask} embedContentConfig:EmbedContentConfig`,
