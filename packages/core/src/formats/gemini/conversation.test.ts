@@ -149,3 +149,24 @@ describe('call ids', () => {
     expect(roundTrip(body).wire).toEqual(body)
   })
 })
+
+test('a result gets the name of the last call before it if several calls have the same id', () => {
+  const context = { ...testContext(), target: { model: 'm', quirks: {} } }
+  const call = (name: string): ModelRequest['turns'][number] => ({
+    role: 'assistant',
+    parts: [{ type: 'tool-call', id: 'same', name, input: '{}' }],
+  })
+  const result: ModelRequest['turns'][number] = {
+    role: 'tool',
+    parts: [{ type: 'tool-result', callId: 'same', parts: [{ type: 'text', text: 'ok' }] }],
+  }
+  const question: ModelRequest['turns'][number] = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
+  const wire = geminiCodec.encodeRequest(
+    { model: 'm', stream: false, turns: [question, call('first'), result, call('second'), result] },
+    context,
+  )
+  const names = (wire.contents as { parts: { functionResponse?: { name: string } }[] }[]).flatMap(({ parts }) =>
+    parts.flatMap(({ functionResponse }) => functionResponse?.name ?? []),
+  )
+  expect(names).toEqual(['first', 'second'])
+})

@@ -211,15 +211,22 @@ interface ContentDraft {
 
 /** Encodes turns as Google requires them: instructions separate, roles alternating, no content empty. */
 function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
+  const names = namesOfCalls(turns)
   const scope: EncodeScope = {
     context,
     towards: 'upstream',
     mediaInResponses: traits.acceptsMediaInResponses,
-    functionNameOf: namesOfCalls(turns),
+    functionNameOf: (id) => names.get(id),
   }
   const first = turns.findIndex((turn) => !isSystem(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
-  const drafts = joinNeighbours((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, scope)))
+  const drafts = joinNeighbours(
+    (first < 0 ? [] : turns.slice(first)).flatMap((turn) => {
+      // Ids of calls may repeat in a conversation: a result belongs to the last call before it.
+      setNamesOfCalls(names, turn)
+      return draft(turn, scope)
+    }),
+  )
   const instructions = leading.flatMap((turn) => systemParts(turn, scope))
   const own: JsonObject = {}
   for (const turn of leading) assignOwn(own, contentFields(turn, scope) ?? {})
@@ -237,10 +244,15 @@ function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: Encod
 
 const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
 
-function namesOfCalls(turns: readonly Turn[]): (id: string) => string | undefined {
+/** Returns the names of the functions by the ids of their calls. Of calls with the same id, the first counts. */
+function namesOfCalls(turns: readonly Turn[]): Map<string, string> {
   const names = new Map<string, string>()
-  for (const turn of turns) for (const part of turn.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
-  return (id) => names.get(id)
+  for (let index = turns.length - 1; index >= 0; index--) setNamesOfCalls(names, turns[index] as Turn)
+  return names
+}
+
+function setNamesOfCalls(names: Map<string, string>, turn: Turn): void {
+  for (const part of turn.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
 }
 
 function contentFields(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
