@@ -141,6 +141,11 @@ const target: Schema = {
     card: { $ref: '#/$defs/card' },
     defaults: { type: 'object' },
     overrides: { type: 'object' },
+    cache: {
+      const: 'auto',
+      description:
+        'Asks the provider to cache prompts, for clients that cannot ask for it: see docs/recipes/prompt-caching.md.',
+    },
     limits: {
       type: 'object',
       additionalProperties: false,

@@ -10,8 +10,8 @@ import { type Availability, isCallable, unavailableError } from '../routing/heal
 import { effectiveLossPolicy, lossError, lossPolicyHeader, parseLossPolicy } from '../routing/loss-policy.ts'
 import { backoffMs } from '../routing/retry-policy.ts'
 import type { Plan, ResolvedTarget } from '../routing/router.ts'
-import { editRequestBody } from '../upstreams/request-body-edits.ts'
 import type { AttemptFailure, AttemptLog, Candidate, PreparingCall, SearchOptions, Step, TargetCall } from './call.ts'
+import { editRequest } from './edit-request.ts'
 
 // Chooses the target of each attempt. `TargetSelector` orders the targets, `prepareTarget` writes the request for one of them, and
 // `AttemptLimit` bounds the number of upstream calls.
@@ -261,8 +261,12 @@ export function prepareTarget(
         ? configured
         : effectiveLossPolicy(requestedPolicy, configured, call.record.identity)
     const written = call.writer.write(target, candidate.policy)
-    if (!(written instanceof Promise)) return accept(call, candidate, written)
-    return written
+    const edited =
+      written instanceof Promise
+        ? written.then((request) => editRequest(call, target, request))
+        : editRequest(call, target, written)
+    if (!(edited instanceof Promise)) return accept(call, candidate, edited)
+    return edited
       .then((request) => accept(call, candidate, request))
       .catch((error: unknown) => skip(call, candidate, toEncodeError(error)))
   } catch (error) {
@@ -270,23 +274,21 @@ export function prepareTarget(
   }
 }
 
-function accept(call: PreparingCall, candidate: Candidate, written: TargetRequest): TargetRequest | undefined {
-  const { record } = call
-  const request = withOverrides(call, candidate.target, written)
+function accept({ record }: PreparingCall, candidate: Candidate, request: TargetRequest): TargetRequest | undefined {
   candidate.request = request
   const { losses } = request.lane.report
   const refused = losses.length === 0 ? undefined : lossError(losses, candidate.policy)
   if (refused !== undefined) {
     // Shows in the call record what would have been lost, if no target responds.
     if (record.attempts.length === 0) record.losses = losses
-    return skip(call, candidate, refused)
+    return skip({ record }, candidate, refused)
   }
   candidate.isLossless = losses.every(({ severity }) => severity === 'note')
   return request
 }
 
 /** Takes a target out of the search. */
-function skip({ record }: PreparingCall, candidate: Candidate, error: GatewayError): undefined {
+function skip({ record }: Pick<PreparingCall, 'record'>, candidate: Candidate, error: GatewayError): undefined {
   const { upstreamName: upstream, model } = candidate.target
   const { kind, message: reason, param } = error.info
   candidate.refusal = error
@@ -297,30 +299,6 @@ function skip({ record }: PreparingCall, candidate: Candidate, error: GatewayErr
   record.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
   return undefined
 }
-
-/** Applies the target's `defaults` and `overrides` and its host's edit to a JSON body. Uploads pass unchanged. */
-function withOverrides(call: PreparingCall, target: ResolvedTarget, request: TargetRequest): TargetRequest {
-  const { lane, hosting } = request
-  const { defaults, overrides } = request.ignoresOverrides === true ? noOverrides : target
-  if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return request
-  const { body, report } = lane
-  if (!(typeof body === 'string' || body instanceof Uint8Array)) return request
-  const edited = editRequestBody(body, { defaults, overrides }, hosting, {
-    model: target.model,
-    stream: call.record.stream,
-    header: (name) => call.inbound.header(name),
-    replaced: (field) =>
-      report.add({
-        path: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        kind: 'approximated',
-        severity: 'note',
-        detail: `${field} is set by the configuration of the model's target`,
-      }),
-  })
-  return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
-}
-
-const noOverrides: Pick<ResolvedTarget, 'defaults' | 'overrides'> = {}
 
 /** Codec exceptions become internal errors. */
 const toEncodeError = (error: unknown): GatewayError =>

@@ -6,7 +6,7 @@ import type { Limits, TargetLimits } from '../config/limits.ts'
 import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
-import { callAffinity, continuesState } from '../routing/affinity.ts'
+import { callAffinity, continuesState, conversationAffinity } from '../routing/affinity.ts'
 import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
 import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
@@ -282,7 +282,10 @@ export function selectTargets(
   const affinity =
     continues || strategy === 'sticky'
       ? callAffinity(clientCodec, continues, request.fields, record.identity, inbound)
-      : undefined
+      : // A provider's cache belongs to one account, so the calls of a conversation use the same key of a pool.
+        plan.hasKeyPool
+        ? conversationAffinity(clientCodec, request.fields, (name) => inbound.header(name))
+        : undefined
   const matching = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
   if (cards === undefined) return { targets: matching, strategy, affinity }
   const tooSmall = cards.tooSmall(matching, plan, record.tokenCounting, request)

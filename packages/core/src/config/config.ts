@@ -268,6 +268,12 @@ export interface Target<U extends string = string, I extends Identity = Identity
    * are merged. A replaced value of the client is reported as a note.
    */
   overrides?: JsonObject
+  /**
+   * `'auto'`: requests ask for their prompts to be cached, for clients that cannot ask for it themselves. Requests in the `messages` and
+   * `converse` formats get cache marks, requests in the `chat` and `responses` formats a `prompt_cache_key`. Requests that contain marks or
+   * a key stay unchanged. Default: nothing is added.
+   */
+  cache?: 'auto'
   /** Time limits of calls to this target, in place of the gateway's `limits`. */
   limits?: TargetLimits
 }

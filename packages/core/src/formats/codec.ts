@@ -249,9 +249,14 @@ export interface ClientWireCodec {
 
   /**
    * Fields that identify a conversation, for routing to the same prompt cache: `keys` name a session or cache; otherwise the beginning of
-   * the prompt counts, in the `prefix` fields and the first of the `turns`.
+   * the prompt counts, in the fields `tools` and `prefix` and the first of the `turns`.
    */
-  readonly affinity?: { readonly keys: readonly string[]; readonly prefix: readonly string[]; readonly turns: string }
+  readonly affinity?: {
+    readonly keys: readonly string[]
+    readonly tools?: string
+    readonly prefix: readonly string[]
+    readonly turns: string
+  }
 
   /**
    * Top-level fields that make the upstream store a conversation under the call's credential. All such calls of one caller go to the same

@@ -176,7 +176,7 @@ describe('an invalid target', () => {
   it.each<[object, string]>([
     [
       { modell: 'x' },
-      '.modell is unknown. Known fields: upstream, model, onLoss, priority, weight, when, card, defaults, overrides, limits',
+      '.modell is unknown. Known fields: upstream, model, onLoss, priority, weight, when, card, defaults, overrides, cache, limits',
     ],
     [{ onLoss: 'throw' }, ".onLoss is 'throw': write 'ignore', 'warn' or 'reject'"],
     [{ weight: 0 }, '.weight is 0: write a number greater than 0'],

@@ -159,6 +159,7 @@ const targetFields = [
   'card',
   'defaults',
   'overrides',
+  'cache',
   'limits',
 ] as const
 const limitFields = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const
@@ -250,6 +251,8 @@ function checkTarget(
       report(`${where}.${field} is not an object: write fields of the request body, such as { temperature: 0.2 }`)
     else if (wish !== undefined) checkOverrides(wish, `${where}.${field}`, report)
   }
+  if (target.cache !== undefined && target.cache !== 'auto')
+    report(`${where}.cache is '${String(target.cache)}': write 'auto', or leave it out`)
   known(limits ?? {}, limitFields, `${where}.limits`, report)
   for (const field of limitFields) positive(limits?.[field], `${where}.limits.${field}`, report)
   const stars = (name: string): number => name.split('*').length - 1

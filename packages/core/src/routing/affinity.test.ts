@@ -5,7 +5,7 @@ import type { Codec } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { messagesCodec } from '../formats/messages/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
-import { cacheAffinity, hashToUnitInterval, rendezvous } from './affinity.ts'
+import { cacheAffinity, conversationAffinity, conversationId, hashToUnitInterval, rendezvous } from './affinity.ts'
 
 const keyed = (count: number): string[] => Array.from({ length: count }, (_, at) => `session ${at}`)
 
@@ -154,5 +154,33 @@ describe('the affinity of calls without chat', () => {
     expect(affinity(undefined, { input: 'text' }, { 'x-session-id': 's' })).toBe('session:s')
     expect(affinity(undefined, { input: 'text' })).toBeUndefined()
     expect(affinity(chatCodec, {})).toBeUndefined()
+  })
+})
+
+describe('the affinity of a conversation', () => {
+  const user = { role: 'user', content: 'Hi' }
+  const of = (body: JsonObject, headers: Readonly<Record<string, string>> = {}) =>
+    conversationAffinity(chatCodec, body, (name) => headers[name])
+
+  it('is that of the prompt cache, if the request has tools, continues a response, or names its session', () => {
+    const tools = [{ type: 'function', function: { name: 'f' } }]
+    const later = { messages: [user, { role: 'assistant', content: 'Hello' }, user] }
+    expect(of({ messages: [user], tools })).toBe(affinity(chatCodec, { messages: [user], tools }))
+    expect(of(later)).toBe(affinity(chatCodec, later))
+    expect(of({ messages: [user], prompt_cache_key: 'k' })).toBe('key:k')
+    expect(of({ messages: [user] }, { 'x-session-id': 's' })).toBe('session:s')
+  })
+
+  it('is absent for a single question, which many callers may ask', () => {
+    expect(of({ messages: [user] })).toBeUndefined()
+    expect(of({ messages: [{ role: 'system', content: 'Be brief.' }, user], tools: [] })).toBeUndefined()
+    expect(conversationAffinity(undefined, {}, () => undefined)).toBeUndefined()
+  })
+
+  it('has a name that differs for each caller', () => {
+    const names = [null, { id: 'ann' }, { id: 'ben' }].map((identity) => conversationId(identity, 'prefix:x'))
+    expect(new Set(names).size).toBe(3)
+    expect(conversationId({ id: 'ann' }, 'prefix:y')).not.toBe(names[1])
+    for (const name of names) expect(name).toMatch(/^mg-[0-9a-z]+$/)
   })
 })

@@ -41,8 +41,24 @@ export function cacheAffinity(
   body: JsonObject,
   header: (name: string) => string | undefined,
 ): string | undefined {
+  const named = sessionName(codec, body, header)
+  if (named !== undefined) return named
   const places = codec?.affinity
-  for (const field of places?.keys ?? []) {
+  if (places === undefined) return undefined
+  let prefix = places.tools === undefined ? '' : beginning(body[places.tools], prefixChars)
+  for (const field of places.prefix) prefix += beginning(body[field], prefixChars)
+  const turns = body[places.turns]
+  prefix += beginning(Array.isArray(turns) ? untilUser(turns) : turns, prefixChars)
+  return prefix === '' ? undefined : `prefix:${prefix}`
+}
+
+/** Returns the cache key or session that the client names. */
+function sessionName(
+  codec: ClientWireCodec | undefined,
+  body: JsonObject,
+  header: (name: string) => string | undefined,
+): string | undefined {
+  for (const field of codec?.affinity?.keys ?? []) {
     const key = textAt(body, field)
     if (key !== undefined) return `key:${key}`
   }
@@ -50,13 +66,31 @@ export function cacheAffinity(
     const session = header(name)
     if (session !== undefined && session !== '') return `session:${session}`
   }
-  if (places === undefined) return undefined
-  let prefix = ''
-  for (const field of places.prefix) prefix += beginning(body[field], prefixChars)
-  const turns = body[places.turns]
-  prefix += beginning(Array.isArray(turns) ? untilUser(turns) : turns, prefixChars)
-  return prefix === '' ? undefined : `prefix:${prefix}`
+  return undefined
 }
+
+/**
+ * Returns the affinity of a request whose conversation goes on: it names a session, has tools, or continues a response. Other requests are
+ * mostly the only ones of their kind, and many callers may send the same prompt: those are spread.
+ */
+export function conversationAffinity(
+  codec: ClientWireCodec | undefined,
+  body: JsonObject,
+  header: (name: string) => string | undefined,
+): string | undefined {
+  const named = sessionName(codec, body, header)
+  const places = codec?.affinity
+  if (named !== undefined || places === undefined) return named
+  const turns = body[places.turns]
+  const tools = places.tools === undefined ? undefined : body[places.tools]
+  const hasTools = Array.isArray(tools) ? tools.length > 0 : isObject(tools)
+  const goesOn = hasTools || (Array.isArray(turns) && untilUser(turns).length < turns.length)
+  return goesOn ? cacheAffinity(codec, body, header) : undefined
+}
+
+/** Returns a name for the conversation of a caller that reveals neither of them. */
+export const conversationId = (identity: Identity | null, affinity: string): string =>
+  `mg-${Math.floor(hashToUnitInterval(JSON.stringify([identity?.id ?? '', affinity])) * 2 ** 52).toString(36)}`
 
 function textAt(body: JsonObject, path: string): string | undefined {
   let at: Json | undefined = body

@@ -36,6 +36,7 @@ export interface ResolvedTarget {
   readonly card?: ModelCard | undefined
   readonly defaults?: JsonObject | undefined
   readonly overrides?: JsonObject | undefined
+  readonly cache?: Target['cache'] | undefined
   readonly limits?: TargetLimits | undefined
 }
 
@@ -54,6 +55,8 @@ export interface Plan {
   readonly conditional: boolean
   /** Some targets accept only requests that fit their context window. */
   readonly fits: boolean
+  /** The upstreams of some targets have several keys. */
+  readonly hasKeyPool: boolean
   /** Facts about the model for clients. */
   readonly card: ModelCard | undefined
 }
@@ -77,7 +80,7 @@ export interface Router {
   targets(): readonly ResolvedTarget[]
 }
 
-interface Route extends Omit<Plan, 'targets'> {
+interface Route extends Omit<Plan, 'targets' | 'hasKeyPool'> {
   readonly targets: readonly Target[]
 }
 
@@ -97,7 +100,7 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
 
   const resolve = (target: Target, requested: string, stars: readonly string[]): ResolvedTarget => {
     const model = target.model === undefined ? requested : fillStars(target.model, stars)
-    const { upstream, priority = 0, weight = 1, card, defaults, overrides, limits, onLoss } = target
+    const { upstream, priority = 0, weight = 1, card, defaults, overrides, cache, limits, onLoss } = target
     const { when, fits } = conditionsOf(target)
     return {
       id: `${upstream}/${model}`,
@@ -112,13 +115,14 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       card,
       defaults,
       overrides,
+      cache,
       limits,
     }
   }
-  const planFor = (route: Route, model: string, stars: readonly string[]): Plan => ({
-    ...route,
-    targets: route.targets.map((target) => resolve(target, model, stars)),
-  })
+  const planFor = (route: Route, model: string, stars: readonly string[]): Plan => {
+    const targets = route.targets.map((target) => resolve(target, model, stars))
+    return { ...route, targets, hasKeyPool: targets.some(({ upstream }) => (upstream.keys?.length ?? 0) > 1) }
+  }
   const named = new Map([...exact].map(([name, route]) => [name, planFor(route, name, [name])]))
   const listed = [...new Set([...named.keys(), ...(config.listedModels ?? [])])]
   let matched = new Map<string, Plan>()

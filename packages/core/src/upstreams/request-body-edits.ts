@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import { editJson } from '../base/json/edit.ts'
+import { editJson, spliceJson } from '../base/json/edit.ts'
 import { isObject, type Json, type JsonObject, type Member, scanJson, stringifyExact } from '../base/json/json.ts'
 import { parseExact } from '../base/json/parse.ts'
 import type { Hosting } from './upstream.ts'
@@ -10,6 +10,8 @@ export interface BodyOverrides {
   readonly defaults?: JsonObject | undefined
   /** JSON merge patch (RFC 7396) that is applied to the body. */
   readonly overrides?: JsonObject | undefined
+  /** Returns members to set after these changes; undefined for none. */
+  readonly mark?: ((body: JsonObject) => JsonObject | undefined) | undefined
 }
 
 /** The call whose body is edited. */
@@ -31,14 +33,20 @@ export function editRequestBody(
   hosting: Hosting | undefined,
   call: BodyEditCall,
 ): string | Uint8Array {
-  const { defaults, overrides } = changes
-  if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return body
+  const { defaults, overrides, mark } = changes
+  if (defaults === undefined && overrides === undefined && mark === undefined && hosting?.edit === undefined)
+    return body
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const value = parseExact(text) as Json
   if (!isObject(value)) throw new GatewayError('internal', 'The body is not an object and cannot be edited.')
-  const edited = applyOverrides(text, value, changes, call)
+  let edited = applyOverrides(text, value, changes, call)
+  let whole = edited === undefined ? value : (parseExact(edited) as JsonObject)
+  const marks = mark?.(whole)
+  if (marks !== undefined && Object.keys(marks).length > 0) {
+    edited = spliceJson(edited ?? text, membersOf(edited ?? text), marks)
+    whole = { ...whole, ...marks }
+  }
   if (hosting?.edit === undefined) return edited ?? body
-  const whole = edited === undefined ? value : (parseExact(edited) as JsonObject)
   const { set = {}, drop = [] } = hosting.edit({ body: whole, ...call })
   if (Object.keys(set).length === 0 && drop.length === 0) return edited ?? body
   return editJson(edited ?? text, membersOf(edited ?? text), set, drop)

@@ -12,29 +12,37 @@ export interface InputUsage {
 /** Prefixes before the cache starts over: a fake in a long-running demo must not grow. */
 const capacity = 10_000
 
+/** Blocks before a mark in which Anthropic looks for the end of an earlier prefix. */
+const lookback = 20
+
 /**
- * Creates a cache of prompt prefixes per model. Prefixes are read automatically, or only at the request's cache marks; with
+ * Creates a cache of prompt prefixes per account and model. Prefixes are read automatically, or only near the request's cache marks; with
  * marks, writes are counted too.
  */
 export function createPromptCache(minTokens: number): {
-  take(prompt: Prompt, unasked: boolean): InputUsage
+  take(prompt: Prompt, unasked: boolean, account: string): InputUsage
   clear(): void
 } {
   const known = new Set<string>()
   return {
-    take(prompt, unasked) {
-      let chain = hashText(prompt.model)
+    take(prompt, unasked, account) {
+      let chain = hashText(account + prompt.model)
       let total = 0
       let read = 0
       let lastMark = 0
       let hourMark = 0
       const writes: string[] = []
-      for (const segment of prompt.segments) {
+      /** Ends of known prefixes: the number of the segment, and the tokens up to it. */
+      const ends: { index: number; tokens: number }[] = []
+      for (const [index, segment] of prompt.segments.entries()) {
         chain = hashText(chain + segment.text)
         total += segment.tokens
-        if (!segment.mark || total < minTokens) continue
-        if (known.has(chain)) read = total
-        else writes.push(chain)
+        if (total < minTokens) continue
+        if (known.has(chain)) ends.push({ index, tokens: total })
+        if (!segment.mark) continue
+        const end = ends.at(-1)
+        if (end !== undefined && index - end.index < lookback) read = Math.max(read, end.tokens)
+        if (end?.index !== index) writes.push(chain)
         lastMark = total
         if (segment.mark === '1h') hourMark = total
       }

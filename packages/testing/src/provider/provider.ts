@@ -54,6 +54,10 @@ interface Base {
   readonly paceMs: number
 }
 
+/** Prompt caches belong to the account of a key. */
+const accountOf = (headers: Readonly<Record<string, string>>): string =>
+  headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'] ?? ''
+
 /** Creates a fake provider. Providers share no state. */
 export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvider {
   const now = options.now ?? Date.now
@@ -167,7 +171,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       return Response.json(dialect.tokenCountBody(tokens), { headers: responseHead.headers })
     }
     const script: Script = scripted ?? brain(prompt)
-    const input = cache.take(prompt, dialect.cachesAutomatically)
+    const input = cache.take(prompt, dialect.cachesAutomatically, accountOf(exchange.record.headers))
     const answer = compose(script, { prompt, dialect, input, ids, seals, now, limited: scripted === undefined })
     const field = options.chatReasoning ?? 'hidden'
     // Reasoning of a script or directive is returned even if the request does not ask for it.

@@ -100,6 +100,7 @@ export const covered = {
     card: data,
     defaults: data,
     overrides: data,
+    cache: data,
     limits: data,
   } satisfies Covered<Target>,
   Plugin: {

@@ -27,7 +27,7 @@ export const chatWire: WireCodec = {
   errorWithin,
   tapResponse,
   tapStream,
-  affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },
+  affinity: { keys: ['prompt_cache_key'], tools: 'tools', prefix: [], turns: 'messages' },
   textFields: {
     response: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],

@@ -22,7 +22,7 @@ export const converseWire: WireCodec = {
   tapResponse,
   tapStream,
   modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
-  affinity: { keys: [], prefix: ['toolConfig', 'system'], turns: 'messages' },
+  affinity: { keys: [], tools: 'toolConfig', prefix: ['system'], turns: 'messages' },
   textFields: { response: ['text', 'input'], event: ['text', 'input'] },
   outputBound: {
     fields: [

@@ -157,7 +157,7 @@ test('a result gets the name of the last call before it if several calls have th
     parts: [{ type: 'tool-call', id: 'same', name, input: '{}' }],
   })
   const result: ModelRequest['turns'][number] = {
-    role: 'tool',
+    role: 'user',
     parts: [{ type: 'tool-result', callId: 'same', parts: [{ type: 'text', text: 'ok' }] }],
   }
   const question: ModelRequest['turns'][number] = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }

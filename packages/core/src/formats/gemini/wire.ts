@@ -23,7 +23,8 @@ export const geminiWire: WireCodec = {
   clientQuirks,
   affinity: {
     keys: ['cachedContent'],
-    prefix: ['tools', 'systemInstruction', 'system_instruction'],
+    tools: 'tools',
+    prefix: ['systemInstruction', 'system_instruction'],
     turns: 'contents',
   },
   textFields: { response: ['text', 'args'], event: ['text', 'args'] },

@@ -34,6 +34,8 @@ export interface ModelTraits {
   readonly forcedTools: boolean
   /** True if `system` messages may follow other messages. */
   readonly systemTurns: boolean
+  /** Tokens from which the beginning of a prompt is cached. */
+  readonly cacheMinimum: number
 }
 
 const allEfforts: readonly EffortWord[] = ['low', 'medium', 'high', 'xhigh', 'max']
@@ -48,11 +50,16 @@ const legacy: ModelTraits = {
   sampling: 'any',
   forcedTools: true,
   systemTurns: false,
+  cacheMinimum: 1024,
 }
 
 const claude4: ModelTraits = { ...legacy, maxTokens: 64_000, thinking: 'budget' }
 
 const claude45: ModelTraits = { ...claude4, structured: true, sampling: 'one' }
+
+/** Models whose cache starts at a longer prompt than that of their family. */
+const cached2048 = { cacheMinimum: 2048 } as const
+const cached4096 = { cacheMinimum: 4096 } as const
 
 const claude46: ModelTraits = {
   ...claude45,
@@ -73,15 +80,17 @@ const neverForced: ModelTraits = { ...alwaysThinking, forcedTools: false }
 const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['claude-instant', legacy],
   ['claude-2', legacy],
+  ['claude-3-5-haiku', { ...legacy, ...cached2048, maxTokens: 8192 }],
   ['claude-3-5', { ...legacy, maxTokens: 8192 }],
   ['claude-3-7', claude4],
+  ['claude-3-haiku', { ...legacy, ...cached2048 }],
   ['claude-3', legacy],
   ['claude-opus-4-1', { ...claude45, maxTokens: 32_000 }],
-  ['claude-opus-4-5', { ...claude45, efforts: ['low', 'medium', 'high'] }],
+  ['claude-opus-4-5', { ...claude45, ...cached4096, efforts: ['low', 'medium', 'high'] }],
   ['claude-sonnet-4-5', claude45],
-  ['claude-haiku-4-5', claude45],
-  ['claude-opus-4-6', claude46],
-  ['claude-sonnet-4-6', claude46],
+  ['claude-haiku-4-5', { ...claude45, ...cached4096 }],
+  ['claude-opus-4-6', { ...claude46, ...cached4096 }],
+  ['claude-sonnet-4-6', { ...claude46, ...cached2048 }],
   ['claude-opus-4-7', claude47],
   ['claude-opus-4-8', claude5],
   ['claude-opus-4', { ...claude4, maxTokens: 32_000 }],
@@ -111,6 +120,7 @@ const otherVendor: ModelTraits = {
   sampling: 'any',
   forcedTools: true,
   systemTurns: false,
+  cacheMinimum: 1024,
 }
 
 /** Returns what the model of a target accepts. Quirks of the upstream override the table. */

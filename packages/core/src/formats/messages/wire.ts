@@ -18,7 +18,7 @@ export const messagesWire: WireCodec = {
   tapResponse,
   tapStream,
   statefulFields: ['thread'],
-  affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
+  affinity: { keys: ['metadata.user_id'], tools: 'tools', prefix: ['system'], turns: 'messages' },
   textFields: { response: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,

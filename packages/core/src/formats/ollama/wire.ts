@@ -13,7 +13,7 @@ export const ollamaWire: ClientWireCodec = {
   encodeError,
   textFields: textFields('content'),
   modelPlaces: modelPlaces(routerPlaces),
-  affinity: { keys: [], prefix: ['tools'], turns: 'messages' },
+  affinity: { keys: [], tools: 'tools', prefix: [], turns: 'messages' },
   outputBound: { fields: ['options.num_predict'] },
   encodeAllowance: rateLimitHeaders,
   loadResponseWithoutModel: lazy(() => loadIdle().then(({ idleChatResponse }) => idleChatResponse)),

@@ -18,7 +18,8 @@ export const responsesWire: WireCodec = {
   tapStream,
   affinity: {
     keys: ['prompt_cache_key', 'conversation', 'conversation.id'],
-    prefix: ['tools', 'instructions'],
+    tools: 'tools',
+    prefix: ['instructions'],
     turns: 'input',
   },
   textFields: { response: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },

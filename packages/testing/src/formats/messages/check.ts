@@ -34,7 +34,35 @@ export function checkMessages(body: JsonObject, seals: Seals): WireError | undef
   }
   const stranger = Object.keys(body).find((key) => !known.has(key))
   if (stranger !== undefined) return fault(`${stranger}: Extra inputs are not permitted`)
-  return checkFields(body, seals) ?? checkTools(body) ?? checkThinking(body) ?? checkConversation(body, seals)
+  return (
+    checkFields(body, seals) ??
+    checkCacheMarks(body) ??
+    checkTools(body) ??
+    checkThinking(body) ??
+    checkConversation(body, seals)
+  )
+}
+
+const maxCacheMarks = 4
+
+function checkCacheMarks(body: JsonObject): WireError | undefined {
+  const marked: JsonObject[] = []
+  const collect = (value: Json | undefined): void => {
+    if (Array.isArray(value)) value.forEach(collect)
+    else if (isObject(value)) {
+      if (isObject(value.cache_control)) marked.push(value)
+      collect(value.content)
+    }
+  }
+  for (const part of [body.tools, body.system, body.messages]) collect(part)
+  if (marked.some(({ type, text }) => type === 'text' && text === ''))
+    return fault('cache_control cannot be set for empty text blocks')
+  if (marked.some((tool) => tool.defer_loading === true))
+    return fault('tools: cache_control cannot be set for a tool with defer_loading')
+  const count = marked.length + (body.cache_control ? 1 : 0)
+  return count > maxCacheMarks
+    ? fault(`A maximum of ${maxCacheMarks} blocks with cache_control may be provided. Found ${count}.`)
+    : undefined
 }
 
 /** Does the same for token counting, which needs no `max_tokens`. */

@@ -1,0 +1,110 @@
+import { anthropic, createGateway, type GatewayConfig, gemini, openai } from '@modelgate/core'
+import { createFakeProvider, type FakeProvider } from '@modelgate/testing'
+import { describe, expect, test } from 'vitest'
+import { listOf, objectOf } from '../base/json.ts'
+import { agentModel, runSession, type SessionResult } from './run-session.ts'
+import { markedMessages, type SessionClient, sessionClients } from './session-clients.ts'
+
+const { chat, messages, responses, gemini: geminiClient, converse, ollama } = sessionClients
+
+const gatewayOn = (
+  provider: FakeProvider,
+  target: GatewayConfig<'claude' | 'gpt' | 'google'>['models'][string],
+  keys: string | readonly string[] = 'key',
+) =>
+  createGateway({
+    auth: (token) => ({ id: token }),
+    upstreams: {
+      claude: anthropic({ apiKey: keys }),
+      gpt: openai({ apiKey: keys, formats: ['responses'] }),
+      google: gemini({ apiKey: keys }),
+    },
+    models: { '*': target },
+    fetch: provider.fetch,
+    logger: false,
+  })
+const authorized = { authorization: 'Bearer ann' }
+
+/** Runs a session, and returns what the upstream's cache gave. */
+async function upstreamShare(
+  client: SessionClient,
+  target: Parameters<typeof gatewayOn>[1],
+  keys?: readonly string[],
+): Promise<{ share: number; seen: SessionResult; provider: FakeProvider }> {
+  const provider = createFakeProvider({ brain: agentModel, cacheMinTokens: 1024 })
+  const seen = await runSession(gatewayOn(provider, target, keys), client, 20, authorized)
+  return { share: seen.read / seen.input, seen, provider }
+}
+
+const claude = { upstream: 'claude', model: 'claude-sonnet-4-5' } as const
+const gpt = { upstream: 'gpt', model: 'gpt-5' } as const
+const google = { upstream: 'google', model: 'gemini-3-pro' } as const
+const automatic = { ...claude, cache: 'auto' } as const
+
+/** The share of a client that speaks the upstream's format. */
+const native = {
+  claude: () => upstreamShare(markedMessages, claude),
+  gpt: () => upstreamShare(responses, gpt),
+  google: () => upstreamShare(geminiClient, google),
+}
+
+describe('a session of 20 turns', () => {
+  test.each<[string, SessionClient, Parameters<typeof gatewayOn>[1], keyof typeof native]>([
+    ['Claude Code on GPT', markedMessages, gpt, 'gpt'],
+    ['Codex on Claude', responses, automatic, 'claude'],
+    ['a chat client on Claude', chat, automatic, 'claude'],
+    ['a Gemini client on Claude', geminiClient, automatic, 'claude'],
+    ['a Converse client on Claude', converse, automatic, 'claude'],
+    ['a Messages client without marks on Claude', messages, automatic, 'claude'],
+    ['a Messages client with marks on Claude', markedMessages, automatic, 'claude'],
+    ['a chat client on Gemini', chat, google, 'google'],
+    ['Codex on Gemini', responses, google, 'google'],
+    ['Claude Code on Gemini', markedMessages, google, 'google'],
+  ])('reads nearly as much from the cache as the native client: %s', async (_name, client, target, upstream) => {
+    const { share: own } = await native[upstream]()
+    const { share } = await upstreamShare(client, target)
+    expect(own).toBeGreaterThan(0.8)
+    expect(share / own).toBeGreaterThan(0.95)
+  })
+
+  test('reads nothing on Claude if nothing asks for it', async () => {
+    expect((await upstreamShare(chat, claude)).share).toBe(0)
+  })
+
+  test('stays on one of several keys', async () => {
+    const one = await upstreamShare(chat, google)
+    const many = await upstreamShare(chat, google, ['key-1', 'key-2', 'key-3'])
+    expect(many.share).toBe(one.share)
+  })
+
+  test('marks at most four places, also for Ollama clients', async () => {
+    const { provider } = await upstreamShare(ollama, automatic)
+    const marks = provider.requests.map(({ body }) => JSON.stringify(body).split('"cache_control"').length - 1)
+    expect(Math.max(...marks)).toBe(3)
+    // Instructions, the last turn, and from the second request on the turn before it. The tools alone are below the minimum.
+    expect(marks.slice(0, 3)).toEqual([2, 3, 3])
+    const { system } = objectOf(provider.requests[0]?.body)
+    expect(objectOf(listOf(system)[0]).cache_control).toEqual({ type: 'ephemeral' })
+  })
+})
+
+describe('the cache key of OpenAI', () => {
+  const keysOf = (provider: FakeProvider): Set<unknown> =>
+    new Set(provider.requests.map(({ body }) => objectOf(body).prompt_cache_key))
+
+  test('names each conversation of each caller, if the target is automatic', async () => {
+    const provider = createFakeProvider({ brain: agentModel })
+    const gateway = gatewayOn(provider, { ...gpt, cache: 'auto' })
+    await runSession(gateway, messages, 3, authorized)
+    const [key] = keysOf(provider)
+    expect(keysOf(provider).size).toBe(1)
+    expect(key).toMatch(/^mg-[0-9a-z]{8,12}$/)
+    await runSession(gateway, messages, 3, { authorization: 'Bearer ben' })
+    expect(keysOf(provider).size).toBe(2)
+  })
+
+  test('is not added otherwise', async () => {
+    const { provider } = await upstreamShare(messages, gpt)
+    expect(keysOf(provider)).toEqual(new Set([undefined]))
+  })
+})

@@ -1,0 +1,69 @@
+import { lazy } from '../base/async.ts'
+import type { JsonObject } from '../base/json/json.ts'
+import type { UpstreamFormat } from '../base/names.ts'
+import type { BodyChanges, MarkedCall } from '../formats/cache-marks/conversation.ts'
+import type { TargetRequest } from '../lanes/lane.ts'
+import { cacheAffinity, conversationId } from '../routing/affinity.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
+import { editRequestBody } from '../upstreams/request-body-edits.ts'
+import type { PreparingCall } from './call.ts'
+
+const noEdits: Pick<ResolvedTarget, 'defaults' | 'overrides' | 'cache'> = {}
+
+type CacheChanges = (format: UpstreamFormat, call: MarkedCall) => BodyChanges | undefined
+
+const loadCacheChanges = lazy(
+  async (): Promise<CacheChanges> => (await import('../formats/cache-marks/markers.ts')).cacheChanges,
+)
+
+/**
+ * Applies a target's `defaults`, `overrides` and `cache`, and its host's edit, to a JSON body. Uploads pass unchanged. Returns a promise
+ * only for the first request with `cache`.
+ */
+export function editRequest(
+  call: PreparingCall,
+  target: ResolvedTarget,
+  request: TargetRequest,
+): TargetRequest | Promise<TargetRequest> {
+  const { lane, hosting } = request
+  const { defaults, overrides, cache } = request.ignoresOverrides === true ? noEdits : target
+  const cachedFormat = cache === 'auto' && call.codec !== undefined ? lane.upstreamFormat : undefined
+  if (defaults === undefined && overrides === undefined && cachedFormat === undefined && hosting?.edit === undefined)
+    return request
+  const { body, report } = lane
+  if (!(typeof body === 'string' || body instanceof Uint8Array)) return request
+  const edit = (mark: ((body: JsonObject) => BodyChanges | undefined) | undefined): TargetRequest => {
+    const edited = editRequestBody(body, { defaults, overrides, mark }, hosting, {
+      model: target.model,
+      stream: call.record.stream,
+      header: (name) => call.inbound.header(name),
+      replaced: (field) =>
+        report.add({
+          path: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+          kind: 'approximated',
+          severity: 'note',
+          detail: `${field} is set by the configuration of the model's target`,
+        }),
+    })
+    return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
+  }
+  if (cachedFormat === undefined) return edit(undefined)
+  const editWith = (changesFor: CacheChanges): TargetRequest =>
+    edit((value) => changesFor(cachedFormat, markedCall(call, target, value)))
+  const changesFor = loadCacheChanges()
+  return changesFor instanceof Promise ? changesFor.then(editWith) : editWith(changesFor)
+}
+
+function markedCall(
+  { codec, request, record, inbound }: PreparingCall,
+  target: ResolvedTarget,
+  body: JsonObject,
+): MarkedCall {
+  const affinity = cacheAffinity(codec, request.fields, (name) => inbound.header(name))
+  return {
+    body,
+    model: target.model,
+    lacks: target.upstream.quirks.lacks ?? {},
+    conversation: affinity === undefined ? undefined : conversationId(record.identity, affinity),
+  }
+}
