@@ -94,10 +94,11 @@ describe('docs/recipes/prompt-caching.md', () => {
   it('caches prompts of chat clients that set no cache marks', async () => {
     const cached: number[] = []
     const visit = async (origin: string): Promise<void> => {
-      const body = { model: 'claude-opus-5', messages: [{ role: 'user', content: 'A long story. '.repeat(400) }] }
-      for (const method of ['POST', 'POST']) {
+      const system = { role: 'system', content: 'A long story. '.repeat(400) }
+      for (const content of ['Who is in it?', 'Where is it?']) {
+        const body = { model: 'claude-opus-5', messages: [system, { role: 'user', content }] }
         const headers = { authorization: 'Bearer my-token', 'content-type': 'application/json' }
-        const response = await fetch(`${origin}/v1/chat/completions`, { method, headers, body: JSON.stringify(body) })
+        const response = await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) })
         cached.push((await response.json()).usage.prompt_tokens_details.cached_tokens)
       }
     }
