@@ -98,7 +98,11 @@ describe('docs/recipes/prompt-caching.md', () => {
       for (const content of ['Who is in it?', 'Where is it?']) {
         const body = { model: 'claude-opus-5', messages: [system, { role: 'user', content }] }
         const headers = { authorization: 'Bearer my-token', 'content-type': 'application/json' }
-        const response = await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) })
+        const response = await fetch(`${origin}/v1/chat/completions`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(body),
+        })
         cached.push((await response.json()).usage.prompt_tokens_details.cached_tokens)
       }
     }
