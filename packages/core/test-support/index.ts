@@ -24,7 +24,6 @@ export type {
   TargetTraits,
   UpstreamCodec,
 } from '../src/formats/codec.ts'
-export { wireCodecs } from '../src/formats/codec-registry.ts'
 export { clientCodecs, codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
 export { streamedEvents, wholeAnswer } from '../src/formats/converse/responses.test-support.ts'
 export { geminiCodec } from '../src/formats/gemini/codec.ts'

@@ -1,6 +1,5 @@
 import { lazy } from '../base/async.ts'
 import type { AnyFormat, Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
-import { chatWire } from './chat/wire.ts'
 import type {
   ClientCodec,
   ClientWireCodec,
@@ -10,11 +9,6 @@ import type {
   UpstreamWireCodec,
   WireCodec,
 } from './codec.ts'
-import { converseWire } from './converse/wire.ts'
-import { geminiWire } from './gemini/wire.ts'
-import { messagesWire } from './messages/wire.ts'
-import { ollamaGenerateWire, ollamaWire } from './ollama/wire.ts'
-import { responsesWire } from './responses/wire.ts'
 
 type AnyCodec = ClientCodec | UpstreamCodec
 type WholeCodec<F extends AnyFormat> = F extends SharedFormat ? Codec : F extends Format ? ClientCodec : UpstreamCodec
@@ -49,29 +43,77 @@ export const loadFullCodec = (codec: ClientWireCodec): ClientCodec | Promise<Cli
 /** Returns whether an upstream can speak a codec's format: bodies may then pass unchanged. */
 export const isSharedCodec = (codec: ClientWireCodec): codec is WireCodec => 'tapStream' in codec
 
-/** The shared formats, with the part of their codecs that every call needs. A new one is added here and to `codecs`. */
-const sharedCodecs: Readonly<Record<SharedFormat, WireCodec>> = {
-  chat: chatWire,
-  messages: messagesWire,
-  gemini: geminiWire,
-  responses: responsesWire,
-  converse: converseWire,
+/** Loads the part of each format's codec that every call needs, on first use. A new format is added here, above and to `codecs`. */
+const wireLoaders = {
+  chat: wireLoader('chat', () => import('./chat/wire.ts').then(({ chatWire }) => chatWire)),
+  messages: wireLoader('messages', () => import('./messages/wire.ts').then(({ messagesWire }) => messagesWire)),
+  gemini: wireLoader('gemini', () => import('./gemini/wire.ts').then(({ geminiWire }) => geminiWire)),
+  responses: wireLoader('responses', () => import('./responses/wire.ts').then(({ responsesWire }) => responsesWire)),
+  converse: wireLoader('converse', () => import('./converse/wire.ts').then(({ converseWire }) => converseWire)),
+  ollama: wireLoader('ollama', () => import('./ollama/wire.ts').then(({ ollamaWire }) => ollamaWire)),
+} satisfies { readonly [F in SharedFormat]: WireLoader<WireCodec> } & {
+  readonly [F in Format]: WireLoader<ClientWireCodec>
 }
 
-/** The same for all formats that clients speak. */
-const clientCodecs: Readonly<Record<Format, ClientWireCodec>> = { ...sharedCodecs, ollama: ollamaWire }
+type WireLoader<C> = () => C | Promise<C>
+type WireCodecs = Record<SharedFormat, WireCodec> &
+  Record<Format, ClientWireCodec> &
+  Record<UpstreamFormat, UpstreamWireCodec>
 
-/** The same for dialects of formats. */
-export const codecDialects: Readonly<Record<CodecDialect, ClientWireCodec>> = { 'ollama-generate': ollamaGenerateWire }
+const loadedWires: Partial<WireCodecs> = {}
 
-/** The same for all formats that upstreams speak. */
-const upstreamCodecs: Readonly<Record<UpstreamFormat, UpstreamWireCodec>> = sharedCodecs
+function wireLoader<F extends AnyFormat>(format: F, load: () => Promise<WireCodecs[F]>): WireLoader<WireCodecs[F]> {
+  return lazy(async () => {
+    const codec = await load()
+    loadedWires[format] = codec
+    return codec
+  })
+}
 
-/** The part of the codecs of all formats that every call needs. */
-export const wireCodecs: Readonly<
-  Record<SharedFormat, WireCodec> & Record<Format, ClientWireCodec> & Record<UpstreamFormat, UpstreamWireCodec>
-> = { ...clientCodecs, ...upstreamCodecs, ...sharedCodecs }
+/**
+ * The loaded parts. A call begins when those of its client's format and of all configured upstreams' formats are loaded, so the code
+ * of a call reads them without waiting. Code that needs another format loads it with `loadWire`.
+ */
+export const wireCodecs = loadedWires as Readonly<WireCodecs>
 
-export const clientFormats = Object.keys(clientCodecs) as readonly Format[]
+/** Loads the part of a format's codec that every call needs; returns it without a promise once it has been loaded. */
+export function loadWire(format: SharedFormat): WireCodec | Promise<WireCodec>
+export function loadWire(format: Format): ClientWireCodec | Promise<ClientWireCodec>
+export function loadWire(
+  format: AnyFormat,
+): ClientWireCodec | UpstreamWireCodec | Promise<ClientWireCodec | UpstreamWireCodec>
+export function loadWire(
+  format: AnyFormat,
+): ClientWireCodec | UpstreamWireCodec | Promise<ClientWireCodec | UpstreamWireCodec> {
+  return wireLoaders[format]()
+}
 
-export const isUpstreamFormat = (format: string): format is UpstreamFormat => Object.hasOwn(upstreamCodecs, format)
+/** Loads those of several formats. Returns undefined if all have been loaded. */
+export function loadWires(formats: Iterable<AnyFormat>): Promise<void> | undefined {
+  const loading = [...formats].map((format) => loadWire(format)).filter((wire) => wire instanceof Promise)
+  return loading.length === 0 ? undefined : Promise.all(loading).then(() => {})
+}
+
+/** The same part for dialects of formats. */
+const dialectWireLoaders: { readonly [D in CodecDialect]: WireLoader<ClientWireCodec> } = {
+  'ollama-generate': lazy(() => import('./ollama/wire.ts').then(({ ollamaGenerateWire }) => ollamaGenerateWire)),
+}
+
+export const isCodecDialect = (dialect: string | undefined): dialect is CodecDialect =>
+  dialect !== undefined && Object.hasOwn(dialectWireLoaders, dialect)
+
+export const loadDialectWire = (dialect: CodecDialect): ClientWireCodec | Promise<ClientWireCodec> =>
+  dialectWireLoaders[dialect]()
+
+/** The formats that clients speak: at present all. */
+export const clientFormats = Object.keys(wireLoaders) as readonly Format[]
+
+const upstreamFormats: ReadonlySet<string> = new Set<UpstreamFormat>([
+  'chat',
+  'messages',
+  'gemini',
+  'responses',
+  'converse',
+])
+
+export const isUpstreamFormat = (format: string): format is UpstreamFormat => upstreamFormats.has(format)

@@ -192,8 +192,8 @@ export interface WireEdit {
 }
 
 /**
- * The part of an upstream's format that every call needs, translated or not. It is small and loaded at start. The first call that
- * translates loads the rest.
+ * The part of an upstream's format that every call needs, translated or not. It is small and loaded before the first call. The first call
+ * that translates loads the rest.
  */
 export interface UpstreamWireCodec {
   readonly format: UpstreamFormat
@@ -220,8 +220,8 @@ export interface UpstreamWireCodec {
 }
 
 /**
- * The part of a client's format that every call needs, errors above all. It is small and loaded at start. The first call that translates
- * loads the rest.
+ * The part of a client's format that every call needs, errors above all. It is small, and the format's first call loads it. The first call
+ * that translates loads the rest.
  */
 export interface ClientWireCodec {
   readonly format: Format

@@ -4,7 +4,7 @@ import { newId } from '../base/bytes.ts'
 import { observe } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import { sendNotice } from '../calls/plugin-hooks.ts'
-import { errorReply } from '../calls/reply.ts'
+import { errorReply, idHeaders, json, notCached } from '../calls/reply.ts'
 import { finalErrorGraceMs } from '../calls/timeout-errors.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
@@ -16,7 +16,7 @@ import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { fetchTransport, type Transport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
-import { codecFor } from '../operations/handlers.ts'
+import { loadCodecFor } from '../operations/client-codec.ts'
 import { matchForAgent } from '../operations/match-route.ts'
 import type { OpenedSession } from '../operations/realtime/realtime.ts'
 import type { Handler, RouteMatch } from '../operations/route.ts'
@@ -35,7 +35,7 @@ import {
   runCall,
   transportFor,
 } from './run-call.ts'
-import { createSnapshot, matchUpgrade, warnAboutMemoryStore } from './snapshot.ts'
+import { type ConfigSnapshot, createSnapshot, matchUpgrade, warnAboutMemoryStore } from './snapshot.ts'
 
 /**
  * Creates a gateway. Translators and the validation of bodies (zod) load in the background; a call that arrives earlier waits for those
@@ -71,7 +71,29 @@ export function createGateway<const U extends string, I extends Identity = Ident
     const snapshot = current
     const requestId = newId('req_')
     const found = matchForAgent(snapshot.match(inbound.method, inbound.path), inbound)
-    const codec = codecFor(found, inbound)
+    const codec = loadCodecFor(found, inbound)
+    const loading = snapshot.loadFormats()
+    if (loading === undefined && !(codec instanceof Promise))
+      return runWith(codec, snapshot, requestId, found, inbound, transport, handler)
+    return Promise.all([codec, loading]).then(
+      ([codec]) => runWith(codec, snapshot, requestId, found, inbound, transport, handler),
+      (cause: unknown) => {
+        snapshot.shared.logger.error(`modelgate: request ${requestId} failed: a module could not be loaded`, cause)
+        return withoutFormat(requestId)
+      },
+    )
+  }
+
+  /** @param codec of the response; the formats of `snapshot` are loaded */
+  const runWith = (
+    codec: ClientWireCodec,
+    snapshot: ConfigSnapshot,
+    requestId: string,
+    found: RouteMatch | null,
+    inbound: Inbound,
+    transport: Transport,
+    handler: Handler | undefined,
+  ): Promise<Reply> => {
     if (found !== null && (closing === undefined || found.route.whileDraining === true)) {
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, transportFor(snapshot, transport))
       return runCall(call, found, handler)
@@ -108,12 +130,13 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const snapshot = current
       const requestId = newId('req_')
       const found = snapshot.match(inbound.method, inbound.path)
-      const codec = codecFor(found, inbound)
+      const codec = await loadCodecFor(found, inbound)
       const reject = (error: GatewayError) =>
         ({ ok: false, reply: refuse(error, codec, { requestId }, found, inbound) }) as const
       if (found?.route.operation !== 'realtime' || found.allow !== undefined)
         return reject(new GatewayError('not_found', 'This path does not support WebSocket.'))
       const { openRealtime } = await import('../operations/realtime/realtime.ts')
+      await snapshot.loadFormats()
       if (closing !== undefined) return reject(shuttingDown())
       const call = beginCall(running, snapshot, found, codec, requestId, inbound, webTransport)
       const result: { opened?: OpenedSession<Socket> } = {}
@@ -128,7 +151,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { openSocket, ResponsesSockets } = await import('./open-socket.ts')
       sockets ??= new ResponsesSockets()
       const found = matchUpgrade(current, inbound.path)
-      const codec = codecFor(found, inbound)
+      const codec = await loadCodecFor(found, inbound)
       return openSocket(sockets, inbound, current, {
         found,
         run: (frame, handler) => run(frame, transport, handler),
@@ -174,7 +197,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
           'not_found',
           `${inbound.method} ${inbound.path} cannot be explained: it is not a chat endpoint.`,
         )
-      const codec = codecFor(found, inbound)
+      const codec = await loadCodecFor(found, inbound)
+      await snapshot.loadFormats()
       const record = createCallRecord('', found.route.operation, codec.format)
       const { signal } = inbound
       const call = new GatewayCall(
@@ -196,7 +220,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { pathname } = new URL(request.url)
       const { upgradeResponse } = await import('./upgrade-response.ts')
       const requestId = newId('req_')
-      const { response, error } = upgradeResponse(matchUpgrade(current, pathname)?.route.upgrade, requestId)
+      const { response, error } = await upgradeResponse(matchUpgrade(current, pathname)?.route.upgrade, requestId)
       notifyRejection(current.shared, { requestId }, null, { method: request.method, path: pathname }, response, error)
       return response
     },
@@ -256,5 +280,12 @@ export function createGateway<const U extends string, I extends Identity = Ident
   start()
   return gateway
 }
+
+/** The reply to a request whose format cannot be loaded: most clients read the message. */
+const withoutFormat = (requestId: string): Reply => ({
+  status: 500,
+  headers: { 'content-type': json, ...notCached, ...idHeaders(requestId) },
+  body: '{"error":{"message":"The gateway failed to handle the request.","type":"api_error"}}',
+})
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down. Try again.')

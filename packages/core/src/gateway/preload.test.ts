@@ -8,16 +8,16 @@ import { loadInTurn, preload, preloadedParts } from './preload.ts'
 describe('preloaded modules', () => {
   const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
 
-  it('include the modules that calls can need, starting with the formats of the upstreams', () => {
-    const messages = wireCodecs.messages
-    const chat = wireCodecs.chat
-    const inOrder = [
-      messages.loadRequestCheck,
-      chat.loadRequestCheck,
-      translator,
-      codecLoaders.messages,
-      codecLoaders.chat,
-    ]
+  it('start with the format of the upstreams, and its request check', async () => {
+    const [loadFormat, loadCheck] = parts
+    await loadFormat?.()
+    const { messages } = wireCodecs
+    await loadCheck?.()
+    expect(messages.loadRequestCheck()).toBeTypeOf('function')
+  })
+
+  it('include the translation, and then the codecs, those of the upstreams first', () => {
+    const inOrder = [translator, codecLoaders.messages, codecLoaders.chat]
     expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
   })
 

@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../config/config.ts'
-import { clientFormats, codecLoaders, isSharedCodec, isUpstreamFormat, wireCodecs } from '../formats/codec-registry.ts'
+import { clientFormats, codecLoaders, isSharedCodec, isUpstreamFormat, loadWire } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/generation.ts'
 import { loadLazyBody } from './read-body.ts'
 
@@ -28,13 +28,13 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
   if (spoken.size === 0) return []
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
   const edits = Object.values(upstreams).flatMap(({ quirks }) =>
-    clients.map((format) => () => {
-      const codec = wireCodecs[format]
+    clients.map((format) => async () => {
+      const codec = await loadWire(format)
       return isSharedCodec(codec) ? codec.prepareWireEdit?.({ model: '', quirks }) : undefined
     }),
   )
   return [
-    ...clients.map((format) => wireCodecs[format].loadRequestCheck),
+    ...clients.map((format) => async () => (await loadWire(format)).loadRequestCheck()),
     ...edits,
     translator,
     ...new Set([...[...spoken].filter(isUpstreamFormat), ...clients].map((format) => codecLoaders[format])),

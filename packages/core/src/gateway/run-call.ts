@@ -10,7 +10,6 @@ import { clientStalled } from '../calls/timeout-errors.ts'
 import type { RequestChanges } from '../formats/adaptations/adaptation.ts'
 import { adaptations } from '../formats/adaptations/adaptations.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
-import { wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
 import { boundedTransport, type Transport } from '../http/transport.ts'
@@ -321,7 +320,7 @@ export class GatewayCall implements RoutedCall {
       const rewrite = (body: JsonObject) => completeBody(body, route, hasModel)
       return readJsonBody(inbound, validate, limits, { rewrite, ignoresContentType, scheme })
     }
-    const { modelPrefix, unknownMember } = wireCodecs[route.format]
+    const { modelPrefix, unknownMember } = this.codec
     const fromPath =
       model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix, unknownMember }
     return readJsonBody(inbound, validate, limits, { ignoresContentType, fromPath, passes, scheme })

@@ -9,8 +9,9 @@ import type { CircuitChanged, CooldownStarted } from '../config/notices.ts'
 import type { Plugin } from '../config/plugin.ts'
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
+import { isUpstreamFormat, loadWires } from '../formats/codec-registry.ts'
 import { boundedTransport, fetchTransport, type Transport } from '../http/transport.ts'
-import { defaultErrorFormat } from '../operations/handlers.ts'
+import { defaultErrorFormat } from '../operations/client-codec.ts'
 import { createMatcher, type RouteMatcher } from '../operations/match-route.ts'
 import { noticedScheme, storedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
@@ -32,6 +33,8 @@ export interface ConfigSnapshot extends HandlerConfig {
   /** Replaces the adapter's transport. */
   readonly transport: Transport | undefined
   readonly match: RouteMatcher
+  /** Loads what calls need of the formats of all upstreams. Returns undefined once it has been loaded. */
+  loadFormats(): Promise<void> | undefined
 }
 
 /**
@@ -100,6 +103,7 @@ export function createSnapshot(
     transport: configuredTransport(config),
     // All paths below a base path are the gateway's.
     match: basePath === '' ? matchPath : (method, path) => matchPath(method, pathBelow(basePath, path)),
+    loadFormats: formatLoader(config),
     recordsOf,
     async checkReferences(scheme, request, identity) {
       const store = await loadResponseStore()
@@ -117,6 +121,19 @@ export function createSnapshot(
       const options = { policy: references, maxChars: bodyBytes }
       return (await store.resolveReferences(storedScheme(route), request, records, options)).request
     },
+  }
+}
+
+function formatLoader({ upstreams }: GatewayConfig): ConfigSnapshot['loadFormats'] {
+  const spoken = new Set(
+    Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats).filter(isUpstreamFormat)),
+  )
+  let isLoaded = false
+  return () => {
+    if (isLoaded) return undefined
+    const loading = loadWires(spoken)
+    isLoaded = loading === undefined
+    return loading
   }
 }
 

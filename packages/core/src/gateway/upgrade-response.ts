@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../base/errors.ts'
 import { idHeaders, json } from '../calls/reply.ts'
-import { wireCodecs } from '../formats/codec-registry.ts'
-import { defaultErrorFormat } from '../operations/handlers.ts'
+import { loadWire } from '../formats/codec-registry.ts'
+import { defaultErrorFormat } from '../operations/client-codec.ts'
 import type { Route } from '../operations/route.ts'
 
 /**
@@ -19,13 +19,13 @@ const responses = {
  *
  * @param upgrade of the path's route; undefined: the path does not support WebSocket
  */
-export function upgradeResponse(
+export async function upgradeResponse(
   upgrade: Route['upgrade'],
   requestId: string,
-): { readonly response: Response; readonly error: { readonly info: ErrorInfo } } {
+): Promise<{ readonly response: Response; readonly error: { readonly info: ErrorInfo } }> {
   const { status, message } = responses[upgrade ?? 'unknown']
   const info: ErrorInfo = { kind: 'not_found', status, message }
-  const { body } = wireCodecs[defaultErrorFormat].encodeError(info, requestId)
+  const { body } = (await loadWire(defaultErrorFormat)).encodeError(info, requestId)
   const headers = {
     'content-type': json,
     ...idHeaders(requestId),

@@ -1,85 +1,9 @@
 import { lazy } from '../base/async.ts'
-import { type ErrorInfo, GatewayError } from '../base/errors.ts'
-import type { JsonObject } from '../base/json/json.ts'
-import type { Format, Operation, OperationName } from '../base/names.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { Operation, OperationName } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
-import type { AdaptationName } from '../formats/adaptations/adaptations.ts'
-import { openRouterError } from '../formats/adaptations/openrouter-error.ts'
-import type { ClientWireCodec, CodecDialect } from '../formats/codec.ts'
-import { codecDialects, wireCodecs } from '../formats/codec-registry.ts'
-import type { Inbound } from '../http/inbound.ts'
-import { mounts } from './families.ts'
 import { handleGenerate } from './generate.ts'
-import { encodeError as encodeRerankError } from './rerank/error.ts'
-import type { Handler, Route, RouteMatch } from './route.ts'
-import { routes } from './routes.ts'
-
-/** The format of errors for unknown paths that are not below a family's prefix. */
-export const defaultErrorFormat: Format = 'chat'
-
-const dialectFolders = mounts.flatMap(({ prefix, formats: [format = defaultErrorFormat] }) =>
-  prefix.includes('{') ? [] : [{ folder: `${prefix}/`, format }],
-)
-
-/** Returns the format of errors for an unknown path: that of the family whose prefix it has. */
-const formatOfUnknown = (path: string): Format | undefined =>
-  dialectFolders.find(({ folder }) => path.includes(folder))?.format
-
-/** Encoders of error bodies, for operations whose errors differ from those of the route's format. */
-const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
-  rerank: encodeRerankError,
-}
-
-const isCodecDialect = (dialect: string | undefined): dialect is CodecDialect =>
-  dialect !== undefined && Object.hasOwn(codecDialects, dialect)
-
-/** The same for adaptations of clients. */
-const adaptedErrors: { readonly [A in AdaptationName]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
-  cohere: encodeRerankError,
-  openrouter: (error) => ({ error: openRouterError(error) }),
-}
-
-/** The codecs of routes with errors or bodies of their own. Built once, because every call reads the map. */
-const ownCodecs = new Map(
-  routes
-    .flatMap((route) => [route, ...(route.byAgent ?? []).map(([, other]) => other)])
-    .flatMap((route) => {
-      const { dialect, adaptation, operation } = route
-      if (isCodecDialect(dialect)) return [[route, codecDialects[dialect]] as const]
-      const encodeBody = errorEncoders[operation] ?? (adaptation === undefined ? undefined : adaptedErrors[adaptation])
-      return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecs[route.format], encodeBody)] as const]
-    }),
-)
-
-function withErrorBody(
-  codec: ClientWireCodec,
-  encodeBody: (error: ErrorInfo, requestId: string) => JsonObject,
-): ClientWireCodec {
-  return {
-    ...codec,
-    encodeError: (error, requestId) => ({
-      ...codec.encodeError(error, requestId),
-      body: encodeBody(error, requestId),
-    }),
-  }
-}
-
-const listRoute = routes.find(({ operation }) => operation === 'list-models') as Route
-
-/**
- * Returns the codec of the response: the route's, unless a header identifies clients of another provider. For unknown paths, that of the
- * family whose prefix they have, or of the model list.
- */
-export function codecFor(found: RouteMatch | null, inbound: Inbound): ClientWireCodec {
-  const unknown = found === null ? formatOfUnknown(inbound.path) : undefined
-  if (unknown !== undefined) return wireCodecs[unknown]
-  const route = found?.route ?? listRoute
-  if (route.formatByHeader !== undefined)
-    for (const [header, format] of Object.entries(route.formatByHeader))
-      if (inbound.header(header) !== undefined) return wireCodecs[format]
-  if (route.dialect === undefined && route.adaptation === undefined) return wireCodecs[route.format]
-  return ownCodecs.get(route) ?? wireCodecs[route.format]
-}
+import type { Handler } from './route.ts'
 
 const modelOperation = lazy(() => import('./model-operations.ts').then((found) => found.handleModelOperation))
 const storedObject = lazy(() => import('./objects/handle.ts').then((found) => found.handleObject))

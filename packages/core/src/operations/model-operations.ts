@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { OperationName } from '../base/names.ts'
 import { isStream, type ReplyCall, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
+import { loadWires } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { type ModelPlaces, modelPlaces, routerPlaces } from '../formats/shared/model-places.ts'
 import type { Reply } from '../http/inbound.ts'
@@ -101,6 +102,8 @@ export const handleModelOperation: Handler = async (call) => {
   // `handlers` maps no other operation to this handler.
   const loading = modelOperations[actual.operation as OperationName]()
   const operation = loading instanceof Promise ? await loading : loading
+  const loadingErrors = loadWires(operation.dialects.map(({ errors }) => errors))
+  if (loadingErrors !== undefined) await loadingErrors
   const dialect = clientDialect(operation, actual.dialect)
   const { form, validate } = dialect
   if (form !== undefined && isMultipart(call.inbound))

@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 96_000,
+  'core/dist/index.js': 80_000,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
@@ -122,7 +122,8 @@ describe.each([
       const run = async () => {
         const chat = await post('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x' }] })
         const embeddings = await post('/v1/embeddings', { model: 'm' })
-        console.log(await chat.text(), await embeddings.text())
+        const unknown = await post('/v1beta/models/other:generateContent', { contents: [] })
+        console.log(await chat.text(), await embeddings.text(), await unknown.text())
       }
       run()`
     const output = execFileSync(process.execPath, [`--input-type=${type}`, '-e', script], {
@@ -131,5 +132,6 @@ describe.each([
     })
     expect(output).toContain('translated')
     expect(output).toContain("Missing required parameter: 'input'")
+    expect(output).toContain('"status":"NOT_FOUND"')
   })
 })

@@ -1,10 +1,10 @@
 import type { Route } from '@modelgate/core'
 import {
+  codecOf,
   type ModelPlaces,
   type OperationName,
   placesOf as operationPlaces,
   routes,
-  wireCodecs,
 } from '@modelgate/core/test-support'
 import { type ClientFormat, type Format, formats, isClientFormat } from '../../base/recorded-traffic.ts'
 import type { Part } from '../input/malformed-forms.ts'
@@ -143,7 +143,7 @@ export const namingRoutes: readonly Route[] = routes.filter(
 
 function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
   if (operation === 'generate' || operation === 'compact' || operation === 'count-tokens')
-    return wireCodecs[format].modelPlaces
+    return codecOf(format).modelPlaces
   return operationPlaces(operation as OperationName, dialect)
 }
 

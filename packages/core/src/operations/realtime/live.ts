@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import { foldName, isObject } from '../../base/json/json.ts'
-import { wireCodecs } from '../../formats/codec-registry.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
+import { geminiWire } from '../../formats/gemini/wire.ts'
 import { type ModelPlaceList, modelPlaces, visitValue } from '../../formats/shared/model-places.ts'
 import { notJson, parse } from './messages.ts'
 import type { ModelNaming } from './naming.ts'
@@ -9,7 +9,7 @@ import { addUsage, type UsageReader } from './usage.ts'
 
 // Sessions of Gemini's Live API. The first message is `{"setup": {"model": "models/…", …}}`, and no later one may have a `setup`.
 
-const { list } = wireCodecs.gemini.modelPlaces
+const { list } = geminiWire.modelPlaces
 
 const below = (path: string): string => (path === '' ? 'setup' : `setup.${path}`)
 

@@ -2,7 +2,7 @@ import { newId } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json } from '../../base/json/json.ts'
 import type { Identity } from '../../config/identity.ts'
-import { wireCodecs } from '../../formats/codec-registry.ts'
+import { encodeError } from '../../formats/chat/error.ts'
 import {
   type ModelPlaces,
   modelPlaces,
@@ -47,7 +47,7 @@ export const notJson = (): GatewayError =>
  * @param message the rejected one, if there is one
  */
 export function errorEvent({ info }: GatewayError, message: string): string {
-  const { error } = wireCodecs.chat.encodeError(info, '').body
+  const { error } = encodeError(info, '').body
   const event = parse(message)
   const id = isObject(event) && typeof event.event_id === 'string' ? event.event_id : null
   return JSON.stringify({

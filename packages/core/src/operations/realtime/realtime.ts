@@ -11,7 +11,7 @@ import type {
   RealtimeSession,
   RealtimeTransport,
 } from '../../config/realtime.ts'
-import { wireCodecs } from '../../formats/codec-registry.ts'
+import { loadWire, wireCodecs } from '../../formats/codec-registry.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound } from '../../http/inbound.ts'
@@ -115,6 +115,7 @@ async function connect<Socket>(
   const { inbound, record, signal } = call
   record.model = model
   record.tokenCounting = speech
+  await loadWire(kind.errors)
   const shared = boundedShared(call.shared)
   const sockets: Socket[] = []
   const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
