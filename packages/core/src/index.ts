@@ -122,6 +122,7 @@ export { cohere } from './upstreams/cohere.ts'
 export { deepseek } from './upstreams/deepseek.ts'
 export { fireworks } from './upstreams/fireworks.ts'
 export { gemini } from './upstreams/gemini.ts'
+export type { GoogleCredentials } from './upstreams/google-account.ts'
 export { groq } from './upstreams/groq.ts'
 export { jina } from './upstreams/jina.ts'
 export { llamaCpp, lmStudio, ollama, vllm } from './upstreams/local-servers.ts'
@@ -148,6 +149,6 @@ export type {
   UpstreamOptions,
   WeightedKey,
 } from './upstreams/upstream.ts'
-export { type GoogleCredentials, type VertexOptions, vertex } from './upstreams/vertex.ts'
+export { type VertexOptions, vertex } from './upstreams/vertex.ts'
 export { voyage } from './upstreams/voyage.ts'
 export { xai } from './upstreams/xai.ts'

@@ -66,3 +66,20 @@ export function tokensByCharacters(text: string): number {
   }
   return Math.ceil(quarters / 4)
 }
+
+/** Estimates the tokens of a response or an event: the texts under the given keys, at any depth, without structure. */
+export function estimateOutputTokens(value: Json, keys: readonly string[]): number {
+  // Most values of a response are scalars.
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + estimateOutputTokens(item, keys), 0)
+  let sum = 0
+  // `Object.entries` would allocate more than everything else of the stream.
+  for (const key of Object.keys(value)) {
+    const inner = value[key] as Json
+    if (!keys.includes(key)) sum += estimateOutputTokens(inner, keys)
+    else if (typeof inner === 'string') sum += tokensByCharacters(inner)
+    else if (Array.isArray(inner)) sum += estimateOutputTokens(inner, keys)
+    else if (isObject(inner)) sum += estimateOutputTokens(inner, keys) || tokensByCharacters(JSON.stringify(inner))
+  }
+  return sum
+}

@@ -1,4 +1,4 @@
-import { createCanceller, maxTimerMs, monotonicNow, type Signal, stopReason } from '../base/async.ts'
+import { createCanceller, lazy, maxTimerMs, monotonicNow, type Signal, stopReason } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import { put } from '../base/json/json.ts'
 import type { Inbound } from '../http/inbound.ts'
@@ -25,7 +25,6 @@ import {
 } from '../upstreams/upstream-error.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './call.ts'
 import { recordFailureCause } from './failure-cause.ts'
-import { awaitFirstEvent } from './relay-stream.ts'
 import {
   awaitFirstChunk,
   contentLengthOf,
@@ -190,12 +189,14 @@ export class Attempt {
   }
 
   async #openBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
+    const { relayBytes } = await byteRelay()
     const pump = createPump(await awaitFirstChunk(response, passes))
     clearTimeout(this.#timer)
     this.#recordResponse()
     const length = contentLengthOf(response)
     return {
       kind: 'bytes',
+      relay: relayBytes,
       pump,
       headers: this.#redactHeaders(passedHeaders(response, length)),
       length,
@@ -211,6 +212,10 @@ export class Attempt {
 
   async #openStream(): Promise<AttemptResult> {
     const { request, holdMs, target } = this.#options
+    const loadingStream = request.lane.loadStream?.()
+    const loadingRelay = streamRelay()
+    const { awaitFirstEvent, relayStream } = loadingRelay instanceof Promise ? await loadingRelay : loadingRelay
+    if (loadingStream !== undefined) await loadingStream
     const pump: Pump = createPump(lazyStream(() => this.#openEvents(pump)))
     const stream = request.lane.openStream()
     try {
@@ -227,7 +232,7 @@ export class Attempt {
     clearTimeout(this.#timer)
     if (stream.state.started || stream.state.ended) this.#recordResponse()
     const { abort, times, onFirst } = this.#relayOptions()
-    return { kind: 'stream', pump, stream, abort, times, onFirst }
+    return { kind: 'stream', relay: relayStream, pump, stream, abort, times, onFirst }
   }
 
   /**
@@ -376,6 +381,12 @@ export class Attempt {
     return { error, retry: noMore && retry === 'same-target' ? 'other-target' : retry }
   }
 }
+
+/** Loads the relay of streams, with the first call that streams. */
+export const streamRelay = lazy(() => import('./relay-stream.ts'))
+
+/** The same for bytes that pass unchanged. */
+const byteRelay = lazy(() => import('./relay-bytes.ts'))
 
 const ring = (attempt: Attempt): void => attempt.ring()
 

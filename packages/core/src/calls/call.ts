@@ -18,6 +18,8 @@ import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 import type { Health } from '../routing/health/health.ts'
 import type { RoutingInput } from '../routing/request-traits.ts'
 import type { ModelNamingCall, Plan, ResolvedTarget, Router } from '../routing/router.ts'
+import type { relayBytes } from './relay-bytes.ts'
+import type { relayStream } from './relay-stream.ts'
 import type { Pump } from './response-body.ts'
 
 /** Steps that an operation leaves out of the search for a response. */
@@ -113,6 +115,7 @@ export type AttemptResult =
   | { readonly kind: 'whole'; readonly response: WholeResponse }
   | {
       readonly kind: 'stream'
+      readonly relay: typeof relayStream
       readonly pump: Pump
       readonly stream: ResponseStream
       readonly abort: () => void
@@ -125,6 +128,7 @@ export type AttemptResult =
   /** Neither JSON nor events: the bytes pass unchanged. */
   | {
       readonly kind: 'bytes'
+      readonly relay: typeof relayBytes
       readonly pump: Pump
       /** The upstream's content type, and its length if the upstream states one. */
       readonly headers: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
 import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
-import { estimateOutputTokens } from '../accounting/estimate-output.ts'
+import { estimateOutputTokens } from '../accounting/estimate-body.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { type Json, type JsonObject, stringifyExact } from '../base/json/json.ts'
@@ -14,8 +14,7 @@ import type { Upstream } from '../upstreams/upstream.ts'
 import { redactError, redactInfo } from '../upstreams/upstream-error.ts'
 import type { GatewayContext, TargetCall } from './call.ts'
 import { recordFailureCause } from './failure-cause.ts'
-import { relayBytes } from './relay-bytes.ts'
-import { type RelayEnd, relayStream } from './relay-stream.ts'
+import type { RelayEnd } from './relay-stream.ts'
 import type { TargetResponse } from './try-targets.ts'
 
 /** Seconds in `retry-after` if the upstream states none: several clients do not retry without a number. */
@@ -188,11 +187,11 @@ export function toReply(
   const clientStallMs = inbound.watchClient === undefined ? shared.limits.clientStallMs : Number.POSITIVE_INFINITY
   if (result.kind === 'bytes') {
     record.firstEventAt = performance.now()
-    const body = relayBytes(result.pump, result.length, { ...result.times, clientStallMs }, signal, finish)
+    const body = result.relay(result.pump, result.length, { ...result.times, clientStallMs }, signal, finish)
     record.capture?.watchBytes(body, result.headers['content-type'] ?? '')
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
-  const { pump, stream, onFirst } = result
+  const { relay, pump, stream, onFirst } = result
   const { startedAt, idleMs, firstUntil, totalUntil } = result.times
   record.capture?.watchStream(stream, call.framing?.contentType ?? eventStream)
   if (stream.state.started) record.firstEventAt = performance.now()
@@ -203,7 +202,7 @@ export function toReply(
   }
   // Field by field: V8 defines members after a spread one by one, slowly.
   const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, clientStallMs, onFirst: first }
-  const body = relayStream(pump, stream, times, signal, (ending) => {
+  const body = relay(pump, stream, times, signal, (ending) => {
     const { usage, units, finish: finishReason, received } = stream.state
     if (received !== undefined) void recordReceivedIds(shared, record, received)
     if (stream.estimatedTokens !== undefined) record.estimateOutput = stream.estimatedTokens

@@ -1,5 +1,5 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
+import { lazy, maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
 import type { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Limits, TargetLimits } from '../config/limits.ts'
@@ -15,7 +15,7 @@ import type { TargetCards } from '../routing/target-cards.ts'
 import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
-import { type RunningAttempt, raceHedge } from './hedge.ts'
+import type { RunningAttempt } from './hedge.ts'
 import { additionalHeaders, notifyRequest } from './plugin-hooks.ts'
 import { TargetSelector } from './target-selector.ts'
 
@@ -63,6 +63,7 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
   const groups = createCandidates(call, selection)
   const selector = new TargetSelector(call, plan, groups)
   const hedgeMs = call.search?.hedges === false ? undefined : plan.hedgeMs
+  const race = hedgeMs === undefined ? undefined : await hedge()
   const first = selector.first()
   // Most requests are prepared without a promise.
   let current = first instanceof Promise ? await first : first
@@ -77,7 +78,7 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
     // The client disconnected while the request was prepared.
     if (signal.aborted) throw stopReason(signal)
     const started = startAttempt(call, current, affinity, selector)
-    if (hedgeMs === undefined) {
+    if (race === undefined || hedgeMs === undefined) {
       const result = await started.done
       if (!('error' in result)) {
         selector.succeed()
@@ -87,7 +88,7 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
       current = await selector.afterFailure(current, result)
       continue
     }
-    const { winner: answered, failed } = await raceHedge(started, hedgeMs, async () => {
+    const { winner: answered, failed } = await race(started, hedgeMs, async () => {
       const other = selector.attemptsLeft() > 0 ? await selector.nextUntried() : undefined
       // The first attempt may have ended while an upload was prepared.
       if (
@@ -137,6 +138,9 @@ export const createCandidate = (target: ResolvedTarget): Candidate => ({
   refusal: undefined,
   policy: 'warn',
 })
+
+/** Loads the race of two attempts, with the first call that may hedge. */
+const hedge = lazy(() => import('./hedge.ts').then(({ raceHedge }) => raceHedge))
 
 function startAttempt(
   call: TargetCall,

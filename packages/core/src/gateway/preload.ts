@@ -1,6 +1,8 @@
+import { streamRelay } from '../calls/attempt.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import { clientFormats, codecLoaders, isSharedCodec, isUpstreamFormat, loadWire } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/generation.ts'
+import { streams } from '../lanes/pass-through.ts'
 import { loadLazyBody } from './read-body.ts'
 
 /**
@@ -36,6 +38,8 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
   return [
     ...clients.map((format) => async () => (await loadWire(format)).loadRequestCheck()),
     ...edits,
+    streamRelay,
+    streams,
     translator,
     ...new Set([...[...spoken].filter(isUpstreamFormat), ...clients].map((format) => codecLoaders[format])),
     loadLazyBody,

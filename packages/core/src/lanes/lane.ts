@@ -61,6 +61,8 @@ export interface Lane {
   readonly report: Report
   /** Turns a whole response into the client's. Throws GatewayError `upstream_bad_response` if it is none. */
   readResponse(bytes: Uint8Array): WholeResponse
+  /** Loads the code that `openStream` needs. Returns undefined once it has been loaded. Absent: the lane needs none. */
+  loadStream?(): Promise<unknown> | undefined
   openStream(): ResponseStream
   /** The body is in the form that the upstream's host reads, and needs none of its edits. */
   readonly isHosted?: boolean | undefined

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { scanJson } from '../base/json/json.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { passThroughLane } from './pass-through.ts'
+import { passThroughLane, streams } from './pass-through.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined): string => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
@@ -56,6 +56,10 @@ describe('a pass-through response', () => {
 })
 
 describe('a pass-through stream', () => {
+  beforeAll(async () => {
+    await streams()
+  })
+
   const blankLines = ['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\r\n', '\r\n\n', '\n\r', '\r\n\r']
   it.each(blankLines)('omits only the usage that the gateway requested, with %j after each event', (blank) => {
     const stream = laneFor(metered).openStream()
@@ -113,6 +117,10 @@ describe('a pass-through stream', () => {
 })
 
 describe('a failing responses stream', () => {
+  beforeAll(async () => {
+    await streams()
+  })
+
   const event = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   const before =
     event('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }) +

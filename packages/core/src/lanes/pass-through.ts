@@ -1,3 +1,4 @@
+import { lazy } from '../base/async.ts'
 import { errorFromInfo, GatewayError } from '../base/errors.ts'
 import { editJson, spliceJson } from '../base/json/edit.ts'
 import { type Json, type JsonObject, put, sourceText } from '../base/json/json.ts'
@@ -10,7 +11,7 @@ import type { RequestBody } from '../formats/request-body.ts'
 import { encodeAllSse, encodeText, type SseEvent } from '../http/sse/sse.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import type { Lane, ResponseStream, WholeResponse } from './lane.ts'
-import { type PassThroughStreamOptions, passThroughStream } from './pass-through-stream.ts'
+import type { PassThroughStreamOptions } from './pass-through-stream.ts'
 
 /**
  * The API that client and upstream share, as a pass-through lane sees it. The codec of a format is one; model operations and token
@@ -83,7 +84,15 @@ export function passThroughLane(
       put(response, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return response
     },
-    openStream: () => openWith(passThroughStream),
+    loadStream() {
+      const loading = streams()
+      return loading instanceof Promise ? loading : undefined
+    },
+    openStream() {
+      const open = streams()
+      if (open instanceof Promise) throw new Error('The module of streams is not loaded: wait for loadStream')
+      return openWith(open)
+    },
     openWith,
     passes: dialect.passes,
     asEvents:
@@ -96,6 +105,9 @@ export function passThroughLane(
           },
   }
 }
+
+/** Loads the reading of streams, with the first call that streams. */
+export const streams = lazy(() => import('./pass-through-stream.ts').then((found) => found.passThroughStream))
 
 /** Reads a response's usage and ending. Throws the error that came in place of a response under a good status. */
 function tapChecked(dialect: PassThroughDialect, body: JsonObject): ResponseTap {

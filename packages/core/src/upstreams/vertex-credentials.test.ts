@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { authorizeWithGoogle } from './vertex.ts'
+import { authorizeWithGoogle } from './google-account.ts'
 
 /** Replaces google-auth-library: returns the tokens `g1`, `g2`, …, each valid for an hour. */
 function library(fail: { client?: boolean; token?: boolean } = {}) {
