@@ -1,5 +1,6 @@
 import http from 'node:http'
 import { createGateway, type Gateway } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { drain } from '@modelgate/node/adapter'
 import { StorageAwayError } from '@modelgate/tokens'
@@ -37,6 +38,8 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
         listener(req, res)
       })
       .on('upgrade', nodeUpgrade(gateway))
+    // Takes less time than the start itself. A first call then waits for no module.
+    await adapterFunctions(gateway).loaded()
     await listen(server, settings, flags)
   } catch (error) {
     await settings.resources.close()

@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest'
+import { loadCodec, wireCodecs } from '../formats/codec-registry.ts'
+import { translator } from '../lanes/generation.ts'
+import { streams } from '../lanes/pass-through.ts'
 import { openai } from '../upstreams/openai.ts'
 import { adapterFunctions } from './adapter.ts'
 import { createGateway } from './create-gateway.ts'
@@ -26,6 +29,12 @@ it('returns the same functions for a gateway and for a copy with replaced member
   const functions = adapterFunctions(gateway)
   expect(functions.match('GET', '/v1/models')?.route.operation).toBe('list-models')
   expect(adapterFunctions({ ...gateway, fetch: () => Promise.reject(new Error('replaced')) })).toBe(functions)
+})
+
+it('has loaded all modules of a call once `loaded` resolves', async () => {
+  await adapterFunctions(create()).loaded()
+  expect(wireCodecs.chat.loadRequestCheck()).toBeTypeOf('function')
+  expect([translator(), streams(), loadCodec('gemini')].filter((part) => part instanceof Promise)).toEqual([])
 })
 
 it.each([

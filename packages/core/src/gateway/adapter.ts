@@ -37,6 +37,11 @@ export interface AdapterFunctions {
    * @param transport sends the upstream calls; default: the one that `gateway.fetch` uses
    */
   responses(inbound: Inbound, transport?: Transport): Promise<ResponsesSocketOpening>
+  /**
+   * Resolves when the modules that calls can need have been loaded, or when the first call has stopped the loading. A server that waits for
+   * it before it listens has a fast first call. Never rejects.
+   */
+  loaded(): Promise<void>
 }
 
 /** The member that holds the functions. Its symbol is registered, because an application may load the ESM and the CommonJS build. */

@@ -64,6 +64,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
   let closing: Promise<void> | undefined
 
   let called = false
+  /** The loading in the background. */
+  let loading: Promise<void> = Promise.resolve()
   // Not an async function, which would add a promise to each call.
   /** @param handler replaces the operation's own */
   const run = (inbound: Inbound, transport: Transport, handler?: Handler): Promise<Reply> => {
@@ -72,10 +74,10 @@ export function createGateway<const U extends string, I extends Identity = Ident
     const requestId = newId('req_')
     const found = matchForAgent(snapshot.match(inbound.method, inbound.path), inbound)
     const codec = loadCodecFor(found, inbound)
-    const loading = snapshot.loadFormats()
-    if (loading === undefined && !(codec instanceof Promise))
+    const loadingFormats = snapshot.loadFormats()
+    if (loadingFormats === undefined && !(codec instanceof Promise))
       return runWith(codec, snapshot, requestId, found, inbound, transport, handler)
-    return Promise.all([codec, loading]).then(
+    return Promise.all([codec, loadingFormats]).then(
       ([codec]) => runWith(codec, snapshot, requestId, found, inbound, transport, handler),
       (cause: unknown) => {
         snapshot.shared.logger.error(`modelgate: request ${requestId} failed: a module could not be loaded`, cause)
@@ -123,6 +125,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
   let sockets: ResponsesSockets | undefined
 
   const adapter: AdapterFunctions = {
+    loaded: () => loading,
     match: (method, path, sharesRoot) => current.match(method, path, sharesRoot),
     matchUpgrade: (path, sharesRoot) => matchUpgrade(current, path, sharesRoot),
     handle,
@@ -268,7 +271,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
     const snapshot = current
     warnAboutMemoryStore(snapshot)
     // A gateway that has been called has loaded its modules already.
-    if (!called) preload(snapshot.config.upstreams, () => called || current !== snapshot)
+    if (!called) loading = preload(snapshot.config.upstreams, () => called || current !== snapshot)
     for (const plugin of snapshot.shared.plugins) {
       if (started.has(plugin)) continue
       const result: unknown = plugin.onStart?.(gateway)

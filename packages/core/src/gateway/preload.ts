@@ -10,10 +10,11 @@ import { loadLazyBody } from './read-body.ts'
  * call: a call loads what it needs itself, and should not share the processor with modules that may never be needed.
  *
  * @param isCalled whether a call has arrived
+ * @returns a promise that resolves at the end of the loading, and never rejects
  */
-export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): void {
+export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): Promise<void> {
   // A call that needs a module which cannot be loaded reports it.
-  loadInTurn(preloadedParts(upstreams), isCalled).catch(() => {})
+  return loadInTurn(preloadedParts(upstreams), isCalled).catch(() => {})
 }
 
 /** Runs loaders one after another until a call arrives or a loader fails. */

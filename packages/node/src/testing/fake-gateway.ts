@@ -141,6 +141,7 @@ export function createFakeGateway(): FakeGateway {
     match,
     matchUpgrade: (path) => match('GET', path),
     handle,
+    loaded: async () => {},
     responses: async () => ({ ok: false, reply: json(426, { error: { message: 'no WebSocket' } }) }),
     realtime: async () => ({ ok: false, reply: json(501, { error: { message: 'no realtime' } }) }),
   })
