@@ -9,7 +9,8 @@ import {
   openai,
   type Upstream,
 } from '@modelgate/core'
-import type { ClientFormat, Format } from './recorded-traffic.ts'
+import { type ClientFormat, clientFormatRows, type GenerationOptions, pathOf, queryOf } from './client-formats.ts'
+import type { Format } from './recorded-traffic.ts'
 
 export const upstreamKey = 'upstream-key-5d1c07a1'
 
@@ -65,30 +66,6 @@ export const gatewayTo = (
 /** Returns the gateway as the `fetch` of an SDK in the same process. */
 export const fetchOf = (gateway: Gateway): typeof fetch => gateway.fetch
 
-/** Parts of the URL in formats that put the model or streaming there. */
-export interface GenerationOptions {
-  /** Default `recorded`. */
-  readonly model?: string
-  readonly stream?: boolean
-}
-
-const paths = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-  ollama: '/api/chat',
-} as const
-
-/** Returns the format's generation path, without a query. */
-export const pathOf = (format: ClientFormat, { model = 'recorded', stream = false }: GenerationOptions = {}): string =>
-  format === 'gemini'
-    ? `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent' : 'generateContent'}`
-    : paths[format]
-
-/** Returns the query of a generation path. Without it, a generateContent stream is a JSON array. */
-export const queryOf = (format: ClientFormat, { stream = false }: GenerationOptions = {}): string =>
-  format === 'gemini' && stream ? '?alt=sse' : ''
-
 /** Creates a generation request with the headers that the format requires. */
 export const requestTo = (
   format: ClientFormat,
@@ -100,7 +77,7 @@ export const requestTo = (
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      ...(format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...clientFormatRows[format].headers,
       ...headers,
     },
     body,

@@ -1,6 +1,6 @@
 import { type ChatRequest, Ollama } from 'ollama'
+import type { ClientFormat } from './client-formats.ts'
 import type { JsonObject } from './json.ts'
-import type { ClientFormat } from './recorded-traffic.ts'
 import { type ResponseContent, readOllama } from './response-content.ts'
 import { type ClientTarget, sendWithSdk } from './sdk-clients.ts'
 

@@ -7,13 +7,6 @@ import { isObject, type Json, type JsonObject, textOf } from './json.ts'
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 export const formats: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
-/** The same with Ollama's format, which no upstream has. There are no recordings of it. */
-export type ClientFormat = Format | 'ollama'
-export const clientFormats: readonly ClientFormat[] = [...formats, 'ollama']
-/** Returns whether a client format of core is one of them. */
-export const isClientFormat = (format: string): format is ClientFormat =>
-  (clientFormats as readonly string[]).includes(format)
-
 /** The two formats of tests over servers. */
 export type WireFormat = 'chat' | 'messages'
 
@@ -155,25 +148,4 @@ export function clientRequests(): Exchange[] {
         ]
       })
     })
-}
-
-/** Returns a small request of a format, for tests that replay the response to another request. */
-export function simpleRequest(format: ClientFormat, stream: boolean): JsonObject {
-  switch (format) {
-    case 'chat':
-      return {
-        model: 'recorded',
-        messages: [{ role: 'user', content: 'Hello' }],
-        stream,
-        ...(stream ? { stream_options: { include_usage: true } } : {}),
-      }
-    case 'messages':
-      return { model: 'recorded', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello' }], stream }
-    case 'gemini':
-      return { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }
-    case 'responses':
-      return { model: 'recorded', input: 'Hello', stream }
-    case 'ollama':
-      return { model: 'recorded', messages: [{ role: 'user', content: 'Hello' }], stream }
-  }
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, parseJson, textOf } from './json.ts'
-import type { ClientFormat, Exchange } from './recorded-traffic.ts'
+import type { Exchange } from './recorded-traffic.ts'
 
 /**
  * Reads the content of a recorded response from its bytes; returns undefined if the response is incomplete.
@@ -258,10 +258,6 @@ export function eventData(stream: string): string[] {
     )
     .filter((data) => data !== '')
 }
-
-/** Returns the data of every event of a client's stream, or its lines. */
-export const dataOf = (format: ClientFormat, stream: string): string[] =>
-  format === 'ollama' ? stream.split('\n').filter((line) => line.trim() !== '') : eventData(stream)
 
 const withUsage = (answer: Omit<ResponseContent, 'usage'>, usage: UsageTotals | undefined): ResponseContent =>
   usage === undefined ? answer : { ...answer, usage }

@@ -1,10 +1,11 @@
 import type { Gateway, Inbound, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
-import { pathOf, queryOf } from './gateways.ts'
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
-import type { ClientFormat, Format } from './recorded-traffic.ts'
-import { dataOf, eventData } from './response-content.ts'
+import { errorOf, readStream } from './client-events.ts'
+import { type ClientFormat, clientFormatRows, type DialectError, pathOf, queryOf } from './client-formats.ts'
+import { objectOf, parseJson } from './json.ts'
+import type { Format } from './recorded-traffic.ts'
+import { eventData } from './response-content.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
 const headers: Readonly<Record<string, string>> = {
@@ -79,71 +80,36 @@ export function terminalAt(bytes: Uint8Array, format: Format): number {
   return -1
 }
 
-const candidatesOf = (data: string) => listOf(objectOf(parseJson(data)).candidates).map(objectOf)
-const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
-
-/** Recognises the event that a client takes as the successful end. */
-const claims: Readonly<Record<ClientFormat, (data: string) => boolean>> = {
-  chat: (data) => data.trim() === '[DONE]',
-  messages: (data) => typeOf(data) === 'message_stop',
-  gemini: (data) =>
-    candidatesOf(data).some(({ finishReason }) => finishReason !== undefined) || data.includes('"blockReason"'),
-  responses: (data) => typeOf(data) === 'response.completed' || typeOf(data) === 'response.incomplete',
-  ollama: (data) => objectOf(parseJson(data)).done === true,
-}
-const isError: Readonly<Record<ClientFormat, (data: string) => boolean>> = {
-  chat: (data) => isObject(objectOf(parseJson(data)).error),
-  messages: (data) => typeOf(data) === 'error',
-  gemini: (data) => isObject(objectOf(parseJson(data)).error),
-  responses: (data) => typeOf(data) === 'error',
-  ollama: (data) => typeof objectOf(parseJson(data)).error === 'string',
-}
-
 /** Returns how many events claim a successful end. */
 export const successClaims = (format: ClientFormat, stream: string): number =>
-  dataOf(format, stream).filter(claims[format]).length
+  readStream(format, stream).successes.length
 
 /**
  * Returns the error that ends a broken response. Throws unless it is the only error, comes last, and no success was
  * claimed.
  */
-export function onlyError(
-  format: ClientFormat,
-  answer: { status: number; text: string },
-): { message: string; type: string } {
+export function onlyError(format: ClientFormat, answer: { status: number; text: string; name?: string }): DialectError {
+  const { readError, followsError } = clientFormatRows[format]
   if (answer.status !== 200) {
     expect(answer.status).toBeGreaterThanOrEqual(400)
-    return errorIn(format, objectOf(parseJson(answer.text)))
+    return presentError(readError(objectOf(parseJson(answer.text)), { status: answer.status, name: answer.name ?? '' }))
   }
-  const data = dataOf(format, answer.text)
-  expect(data.filter(claims[format])).toEqual([])
-  const errors = data.filter(isError[format])
-  expect(errors).toHaveLength(1)
-  const error = objectOf(parseJson(errors[0] ?? ''))
-  if (format === 'messages') expect(answer.text).toContain('event: error\ndata: ')
-  if (format !== 'responses') {
-    expect(data.at(-1)).toBe(errors[0])
-    return errorIn(format, error)
+  const reading = readStream(format, answer.text)
+  expect(reading.successes).toEqual([])
+  expect(reading.errors).toHaveLength(1)
+  const error = presentError(errorOf(format, reading))
+  const behind = reading.events.slice((reading.errors[0] ?? 0) + 1).map(({ data }) => objectOf(parseJson(data)))
+  expect(behind.map(({ type }) => type)).toEqual(followsError === undefined ? [] : [followsError])
+  for (const { response } of behind) {
+    const failed = { status: 'failed', error: { code: expect.any(String), message: error.message } }
+    expect(response).toMatchObject(failed)
   }
-  // Two events: clients differ in which one they read.
-  expect([data.at(-2), typeOf(data.at(-1) ?? '')]).toEqual([errors[0], 'response.failed'])
-  // OpenAI documents a flat event and sends a nested one.
-  const { message, code } = { ...objectOf(error.error), ...error }
-  const failed = objectOf(objectOf(parseJson(data.at(-1) ?? '')).response)
-  expect(failed).toMatchObject({ status: 'failed', error: { code: expect.any(String), message } })
-  return { message: textOf(message), type: textOf(code) }
+  return error
 }
 
-function errorIn(format: ClientFormat, body: JsonObject): { message: string; type: string } {
-  // Ollama's errors are texts.
-  if (format === 'ollama') {
-    expect(body).toEqual({ error: expect.stringMatching(/./) })
-    return { message: textOf(body.error), type: '' }
-  }
-  const error = objectOf(body.error)
-  const word = format === 'gemini' ? 'status' : 'type'
-  expect(error).toMatchObject({ message: expect.any(String), [word]: expect.any(String) })
-  return { message: textOf(error.message), type: textOf(error[word]) }
+function presentError(error: DialectError | undefined): DialectError {
+  if (error === undefined) throw new Error('the error is not in the dialect')
+  return error
 }
 
 /** Creates a repeatable sequence of numbers in [0, below). */

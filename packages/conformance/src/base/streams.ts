@@ -1,5 +1,6 @@
+import type { ClientFormat } from './client-formats.ts'
 import { upstreamKey } from './gateways.ts'
-import type { ClientFormat, Format } from './recorded-traffic.ts'
+import type { Format } from './recorded-traffic.ts'
 
 /** A step of an upstream: bytes, a wait, or a broken connection. */
 export type Step = string | { wait: number } | 'reset' | 'hang'

@@ -2,8 +2,9 @@ import Anthropic from '@anthropic-ai/sdk'
 import { type Authenticate, anthropic, createGateway } from '@modelgate/core'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { simpleRequest } from '../base/client-formats.ts'
 import { fetchOf, requestTo } from '../base/gateways.ts'
-import { formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import {
   advanceClock,
   type Behaviour,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { simpleRequest } from '../base/client-formats.ts'
 import { requestTo, upstreamOf } from '../base/gateways.ts'
-import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 import {
   type Behaviour,
   createWorld,

@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '@modelgate/core'
+import { simpleRequest } from '../base/client-formats.ts'
 import { requestTo, upstreamOf } from '../base/gateways.ts'
-import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 import {
   advanceClock,
   type Behaviour,

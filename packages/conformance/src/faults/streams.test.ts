@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { type ClientFormat, clientFormatRows, clientFormats, simpleRequest } from '../base/client-formats.ts'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from '../base/gateways.ts'
 import { ollamaClient, sendWithClient } from '../base/ollama-client.ts'
-import { type ClientFormat, clientFormats, formats, simpleRequest } from '../base/recorded-traffic.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients.ts'
 import { onlyError } from '../base/stream-checks.ts'
 import {
@@ -46,6 +47,8 @@ const raw = async (
   const response = await fetch(request(format))
   return { status: response.status, text: await response.text(), headers: response.headers }
 }
+/** Heartbeats are comments or events; in lines of JSON they are spaces. */
+const betweenBlocks = { events: /\n\n/, lines: /\n| (?=[ {])/ } as const
 let checks = 0
 afterAll(() => console.log(`faults: ${checks} faulty streams, every client format × upstream format`))
 
@@ -133,8 +136,7 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
     expect(await ask(client, gateway())).toMatchObject({ text: 'one two three', usage: { input: 3, output: 3 } })
     const quiet = await raw(client, fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(events).fetch })))
     const beating = await raw(client, gateway())
-    // Heartbeats are comments or events; in lines of JSON they are spaces.
-    const blocksIn = (text: string): number => text.split(client === 'ollama' ? /\n| (?=[ {])/ : '\n\n').length
+    const blocksIn = (text: string): number => text.split(betweenBlocks[clientFormatRows[client].framing]).length
     expect(blocksIn(beating.text)).toBeGreaterThan(blocksIn(quiet.text) + 2)
     if (client === 'messages') expect(beating.text).toContain('event: ping\ndata: {"type":"ping"}')
     checks++

@@ -1,16 +1,15 @@
 import type { Format, UpstreamFormat } from '@modelgate/core'
 import { streamedEvents } from '@modelgate/core/test-support'
+import { readSse } from '../base/client-events.ts'
 import { type JsonObject, parseJson } from '../base/json.ts'
 import type { StreamEvent } from './injection.ts'
 import { chatUsage } from './injection-samples.ts'
-import { readSse } from './oracle.ts'
 import { writtenStreams } from './streams.ts'
 
 // The streams of the fuzz tests, with events that vendors and newer servers add.
 
-const encoder = new TextEncoder()
 const eventsOf = (text: string): readonly StreamEvent[] =>
-  readSse(encoder.encode(text)).map(({ event, data }) => ({ event, data: parseJson(data) ?? data }))
+  readSse(text).map(({ event, data }) => ({ event, data: parseJson(data) ?? data }))
 const written = (format: Format): readonly (readonly StreamEvent[])[] =>
   writtenStreams.filter((one) => one.format === format).map(({ text }) => eventsOf(text))
 

@@ -1,5 +1,5 @@
+import type { ClientFormat } from '../base/client-formats.ts'
 import type { JsonObject } from '../base/json.ts'
-import type { ClientFormat } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
 
 /** A JSON call of an operation other than generation. */

@@ -1,92 +1,15 @@
-import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
-import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
+import { readStream, type StreamReading } from '../base/client-events.ts'
+import { type ClientFormat, clientFormatRows } from '../base/client-formats.ts'
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 
 // Rules for valid responses, derived from the formats alone: no gateway code is used here.
 
-/** A server-sent event as the standard defines it. */
-export interface SseEvent {
-  readonly event: string
-  readonly data: string
-  /** False if the input ended before the event's blank line. */
-  readonly whole: boolean
-}
-
-/** Parses every event with data by the standard's algorithm, including an unfinished one at the end. */
-export function readSse(bytes: Uint8Array): SseEvent[] {
-  // The decoder removes one byte order mark, the grammar allows another.
-  const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '')
-  const sent: SseEvent[] = []
-  let event = ''
-  let data: string[] = []
-  const dispatch = (whole: boolean): void => {
-    if (data.length > 0) sent.push({ event, data: data.join('\n'), whole })
-    event = ''
-    data = []
-  }
-  const lines = text.split(/\r\n|\n|\r/)
-  // The text after the last line end is not a line yet.
-  const rest = lines.pop() ?? ''
-  const take = (line: string): void => {
-    const colon = line.indexOf(':')
-    const field = colon < 0 ? line : line.slice(0, colon)
-    const behind = colon < 0 ? '' : line.slice(colon + 1)
-    const value = behind.startsWith(' ') ? behind.slice(1) : behind
-    if (field === 'data') data.push(value)
-    else if (field === 'event') event = value
-  }
-  for (const line of lines) {
-    if (line === '') dispatch(true)
-    else take(line)
-  }
-  take(rest)
-  dispatch(false)
-  return sent
-}
-
-/** Returns the objects of a client's stream as events. Ollama's clients read lines. */
-const readClientStream = (format: ClientFormat, bytes: Uint8Array): SseEvent[] =>
-  format === 'ollama'
-    ? new TextDecoder()
-        .decode(bytes)
-        .split('\n')
-        .flatMap((data, at, { length }) => (data.trim() === '' ? [] : [{ event: '', data, whole: at < length - 1 }]))
-    : readSse(bytes)
-
 const typeOf = (value: Json | undefined): string => textOf(objectOf(value).type)
-/**
- * Returns the type of an event: some readers use its name, others its data. Empty if the two contradict or the data is
- * not JSON.
- */
-function wordOf(value: Json | undefined, event: string): string {
-  const { type } = objectOf(value)
-  if (value === undefined || (typeof type === 'string' && event !== '' && type !== event)) return ''
-  return textOf(type) === '' ? event : textOf(type)
-}
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
-
-/** Events by which a client of the format considers a response complete. */
-const successes: Readonly<Record<ClientFormat, (data: string, value: Json | undefined, event: string) => boolean>> = {
-  chat: (data) => data.trim() === '[DONE]',
-  // Clients of Messages ignore events without a name.
-  messages: (_, value, event) => event === 'message_stop' && wordOf(value, event) === event,
-  gemini: (_, value) =>
-    listOf(objectOf(value).candidates).some((one) => isSet(objectOf(one).finishReason)) ||
-    (objectOf(objectOf(value).promptFeedback).blockReason ?? undefined) !== undefined,
-  responses: (_, value, event) => ['response.completed', 'response.incomplete'].includes(wordOf(value, event)),
-  ollama: (_, value) => objectOf(value).done === true,
-}
 
 const terminals: ReadonlySet<string> = new Set(['message_stop', 'response.completed', 'response.incomplete'])
 
-/** Returns true for an event that a client of the format considers an error. */
-const errors: Readonly<Record<ClientFormat, (value: Json | undefined, event: string) => boolean>> = {
-  chat: (value, event) => Boolean(objectOf(value).error) || event === 'error',
-  // Clients of Messages ignore events without a name.
-  messages: (_, event) => event === 'error',
-  gemini: (value) => Boolean(objectOf(value).error),
-  responses: (value, event) => wordOf(value, event) === 'error' || Boolean(objectOf(value).error),
-  ollama: (value) => 'error' in objectOf(value),
-}
 /**
  * Returns true for an event that an upstream may have meant as an error.
  *
@@ -99,28 +22,8 @@ function isFault(format: Format, value: Json | undefined, event: string, passed:
   return (typeOf(value) === 'error' || reported) && (format !== 'responses' || !passed || event === '')
 }
 
-export interface StreamSummary {
-  readonly events: readonly SseEvent[]
-  /** Indexes of the events that claim success, of errors, and of those with invalid JSON. */
-  readonly successes: readonly number[]
-  readonly errors: readonly number[]
-  readonly broken: readonly number[]
-}
-
-function summarizeStream(format: ClientFormat, bytes: Uint8Array): StreamSummary {
-  const events = readClientStream(format, bytes)
-  const reported = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
-  for (const [place, { data, event }] of events.entries()) {
-    // Whitespace and a byte order mark around the JSON are ignored.
-    const parsed = parseJson(data.trim())
-    // Gemini streams may be one array, and some servers send several elements per event.
-    const values = Array.isArray(parsed) ? parsed : [parsed]
-    if (values.some((value) => successes[format](data, value, event))) reported.successes.push(place)
-    else if (values.some((value) => errors[format](value, event))) reported.errors.push(place)
-    if (parsed === undefined && !['', '[DONE]'].includes(data.trim())) reported.broken.push(place)
-  }
-  return reported
-}
+const summarizeStream = (format: ClientFormat, bytes: Uint8Array): StreamReading =>
+  readStream(format, new TextDecoder().decode(bytes))
 
 /** Results that an upstream's bytes allow. */
 export interface AllowedResult {
@@ -151,20 +54,10 @@ function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedR
   }
 }
 
-/** Returns true if the error object conforms to the dialect. */
-function dialectError(format: ClientFormat, status: number, body: JsonObject): boolean {
-  if (format === 'ollama') return textOf(body.error) !== ''
-  const error = objectOf(body.error)
-  if (textOf(error.message) === '') return false
-  if (format === 'gemini') return error.code === status && textOf(error.status) !== ''
-  if (format === 'messages') return body.type === 'error' && textOf(error.type) !== ''
-  return textOf(error.type) !== ''
-}
-
 /** Returns true if the body is an error that the dialect's own clients can read. */
 export const isDialectError = (format: ClientFormat, status: number, text: string): boolean => {
   const body = parseJson(text)
-  return isObject(body) && dialectError(format, status, body)
+  return isObject(body) && clientFormatRows[format].readError(body, { status, name: '' }) !== undefined
 }
 
 const internals: readonly RegExp[] = [
@@ -236,7 +129,7 @@ export function streamDefect(
       .slice((reported.errors[0] as number) + 1)
       .map(({ data }) => typeOf(parseJson(data)))
       .filter((type) => type !== 'keepalive')
-    const follows = client === 'responses' && behind[0] === 'response.failed' ? 1 : 0
+    const follows = behind[0] !== undefined && behind[0] === clientFormatRows[client].followsError ? 1 : 0
     if (behind.length > follows) return 'the error is not the last event'
   }
   return undefined

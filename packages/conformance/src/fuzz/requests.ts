@@ -1,6 +1,6 @@
-import { pathOf, queryOf } from '../base/gateways.ts'
+import { type ClientFormat, clientFormatRows, clientFormats, pathOf, queryOf } from '../base/client-formats.ts'
 import type { JsonObject } from '../base/json.ts'
-import { type ClientFormat, clientFormats, formats } from '../base/recorded-traffic.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
 import { mutateBytes } from './byte-mutations.ts'
 import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
@@ -25,13 +25,16 @@ export const requestBases = (model: (upstream: string) => string, withOperations
   const generations = clientFormats.flatMap((client) =>
     formats.flatMap((upstream) =>
       bodies[client].map((body, place) => {
-        const requested = { model: model(upstream), stream: client === 'gemini' ? place > 0 : body.stream === true }
+        const requested = {
+          model: model(upstream),
+          stream: clientFormatRows[client].inPath ? place > 0 : body.stream === true,
+        }
         return {
           path: pathOf(client, requested),
           query: queryOf(client, requested),
           dialect: client,
           upstream,
-          body: nodeOf(client === 'gemini' ? body : { model: requested.model, ...body }),
+          body: nodeOf(clientFormatRows[client].inPath ? body : { model: requested.model, ...body }),
           generates: true,
         }
       }),

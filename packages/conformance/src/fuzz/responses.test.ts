@@ -1,17 +1,10 @@
 import { createFakeProvider } from '@modelgate/testing'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { type ClientFormat, clientFormatRows, clientFormats, simpleRequest } from '../base/client-formats.ts'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
-import { isObject, type Json, listOf, type objectOf, parseJson } from '../base/json.ts'
-import {
-  type ClientFormat,
-  clientFormats,
-  type Format,
-  formats,
-  haveRecordings,
-  recordedExchanges,
-  simpleRequest,
-} from '../base/recorded-traffic.ts'
+import { isObject, type Json, parseJson } from '../base/json.ts'
+import { type Format, formats, haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
 import { errorEvent } from '../base/streams.ts'
 import { wholeResponse } from '../base/upstream-responses.ts'
 import { mutateBytes } from './byte-mutations.ts'
@@ -90,15 +83,6 @@ async function ask(request: Request): Promise<Came> {
   }
 }
 
-/** Minimum of a valid response in each format. */
-const shapes: { readonly [F in ClientFormat]: (body: ReturnType<typeof objectOf>) => boolean } = {
-  chat: ({ choices }) => listOf(choices).every(isObject) && listOf(choices).length > 0,
-  messages: ({ type, content }) => type === 'message' && Array.isArray(content),
-  gemini: ({ candidates, promptFeedback }) => Array.isArray(candidates) || isObject(promptFeedback),
-  responses: ({ output, status }) => Array.isArray(output) && typeof status === 'string',
-  ollama: ({ message, done }) => isObject(message) && done === true,
-}
-
 /** Returns true if the upstream sent a complete JSON object. */
 function isWhole(play: Play): boolean {
   if (typeof play.ending === 'object' || play.ending === 'hang') return false
@@ -117,7 +101,7 @@ function judge(client: ClientFormat, upstream: Format, play: Play, came: Came): 
   if (!isWhole(play)) return 'an invalid response became a successful one'
   const body = parseJson(came.text)
   if (!isObject(body)) return 'the response is not a JSON object'
-  if (client !== upstream && !shapes[client](body)) return 'the response is not in the dialect'
+  if (client !== upstream && !clientFormatRows[client].isResponse(body)) return 'the response is not in the dialect'
   return undefined
 }
 
@@ -237,7 +221,7 @@ describe('responses', () => {
     // Each place is tested with two of the clients, in rotation.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
       for (const { body: spoilt, place } of withUnprintableValues(encoder.encode(mutateJson(body, []))))
-        for (const client of [clientFormats[nth % 5] ?? 'chat', clientFormats[(nth++ + 2) % 5] ?? 'chat']) {
+        for (const client of [pick(clientFormats, nth), pick(clientFormats, nth++ + 2)]) {
           const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
           if (wrong !== undefined) found.push(`${place}: ${wrong}`)
         }

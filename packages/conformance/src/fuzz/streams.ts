@@ -1,10 +1,10 @@
+import { readSse } from '../base/client-events.ts'
 import { upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { errorEvent, good } from '../base/streams.ts'
 import { mutateBytes } from './byte-mutations.ts'
 import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
-import { readSse } from './oracle.ts'
 
 /** One event before its mutations. */
 interface Event {
@@ -19,11 +19,9 @@ export interface StreamBase {
   readonly events: readonly Event[]
 }
 
-const encoder = new TextEncoder()
-
 export const streamBase = (format: Format, text: string): StreamBase => ({
   format,
-  events: readSse(encoder.encode(text)).map(({ event, data }) => {
+  events: readSse(text).map(({ event, data }) => {
     const value = parseJson(data)
     return { event, data: value === undefined ? data : nodeOf(value) }
   }),

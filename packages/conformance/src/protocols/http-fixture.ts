@@ -1,32 +1,32 @@
 import { createGateway, type Gateway, type Route } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { noSharedHealth, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
-import { objectOf, parseJson, textOf } from '../base/json.ts'
+import {
+  type ClientFormat,
+  clientFormatRows,
+  type DialectError,
+  isClientFormat,
+  pathOf,
+  queryOf,
+} from '../base/client-formats.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { type JsonObject, objectOf, parseJson } from '../base/json.ts'
 import { type RawAnswer, type RawCall, rawCall } from '../base/raw-http.ts'
-import { type ClientFormat, formats, isClientFormat } from '../base/recorded-traffic.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import type { Running, ServerKind } from '../base/servers.ts'
 
 export const token = 'client-token-of-alice-77f3'
 export const narrowToken = 'client-token-of-bob-19c2'
 
-/** The smallest request of each format, without a model. */
-const questions: Readonly<Record<ClientFormat, object>> = {
-  chat: { messages: [{ role: 'user', content: 'hello' }] },
-  messages: { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 },
-  gemini: { contents: [{ parts: [{ text: 'hello' }] }] },
-  responses: { input: 'hello' },
-  ollama: { messages: [{ role: 'user', content: 'hello' }], stream: false },
-}
-
 /** Returns the model of a client's requests: one of an upstream of its own format, if there is one. */
-const modelOf = (format: ClientFormat): string => (format === 'ollama' ? 'chat-model' : `${format}-model`)
+const modelOf = (format: ClientFormat): string => `${clientFormatRows[format].upstream}-model`
 
-/** Returns a minimal generation request. Gemini has model and streaming in the path instead. */
+/** Returns a minimal generation request. Some formats have model and streaming in the path instead. */
 export function bodyOf(format: ClientFormat, more: Record<string, unknown> = {}): string {
   const { model: _model, stream: _stream, ...rest } = more
-  const named = { model: modelOf(format), ...more }
-  return JSON.stringify({ ...questions[format], ...(format === 'gemini' ? rest : named) })
+  const { inPath, prompt } = clientFormatRows[format]
+  const named = { model: modelOf(format), stream: false, ...more }
+  return JSON.stringify({ ...prompt('hello'), ...(inPath ? rest : named) })
 }
 /** Returns the path of the request, for the same `more`. */
 export const targetOf = (format: ClientFormat, { model, stream }: Record<string, unknown> = {}): string => {
@@ -35,76 +35,63 @@ export const targetOf = (format: ClientFormat, { model, stream }: Record<string,
 }
 /** Returns every path that accepts such a body. Chat and Ollama have none for token counts. */
 export function targetsOf(format: ClientFormat, model = modelOf(format)): readonly string[] {
-  const counts: Readonly<Record<ClientFormat, readonly string[]>> = {
-    chat: [],
-    messages: ['/v1/messages/count_tokens'],
-    gemini: [`/v1beta/models/${model}:countTokens`],
-    responses: ['/v1/responses/input_tokens'],
-    ollama: [],
-  }
-  return [targetOf(format, { model }), ...counts[format]]
+  const counts = clientFormatRows[format].countPath?.(model)
+  return [targetOf(format, { model }), ...(counts === undefined ? [] : [counts])]
 }
 export const json = { 'content-type': 'application/json' }
 export const version = { 'anthropic-version': '2023-06-01' }
 export const bearer = { authorization: `Bearer ${token}` }
 export const good = { ...json, ...version, ...bearer }
 
-export interface DialectError {
-  readonly message: string
-  /** The kind in the dialect's terms; Google's `status`. Ollama has none. */
-  readonly type: string
-  readonly param: unknown
-  readonly code: unknown
+const objectForm = (names: readonly string[]) => (body: JsonObject) => {
+  const error = objectOf(body.error)
+  // OpenRouter's clients also get `metadata`, Google's `details`.
+  const more = ['metadata', 'details']
+  const own = Object.keys(error).filter((name) => !more.includes(name))
+  expect(own.sort()).toEqual(names)
+}
+const openaiForm = objectForm(['code', 'message', 'param', 'type'])
+
+/** Expects the exact members of an error body. */
+const errorForms: Readonly<Record<ClientFormat, (body: JsonObject) => void>> = {
+  chat(body) {
+    // Cohere's clients read the message at the top.
+    if (body.message === undefined) expect(Object.keys(body)).toEqual(['error'])
+    else expect(body).toMatchObject({ id: expect.any(String), message: objectOf(body.error).message })
+    openaiForm(body)
+  },
+  messages(body) {
+    expect(Object.keys(body).sort()).toEqual(['error', 'request_id', 'type'])
+    openaiForm(body)
+  },
+  gemini(body) {
+    expect(Object.keys(body)).toEqual(['error'])
+    objectForm(['code', 'message', 'status'])(body)
+  },
+  responses(body) {
+    expect(Object.keys(body)).toEqual(['error'])
+    openaiForm(body)
+  },
+  ollama: (body) => expect(Object.keys(body)).toEqual(['error']),
 }
 
 /** Returns an error in the expected dialect; throws for any other shape. */
-export function errorIn(format: ClientFormat, answer: RawAnswer): DialectError {
-  expect(answer.headers['content-type']).toMatch(/^application\/json/)
-  const body = objectOf(parseJson(answer.text))
-  if (format === 'ollama') {
-    expect(body).toEqual({ error: expect.stringMatching(/./) })
-    return { message: textOf(body.error), type: '', param: undefined, code: undefined }
-  }
-  const error = objectOf(body.error)
-  expect(textOf(error.message)).not.toBe('')
-  const message = textOf(error.message)
-  switch (format) {
-    case 'messages':
-      expect(Object.keys(body).sort()).toEqual(['error', 'request_id', 'type'])
-      expect(body.type).toBe('error')
-      break
-    case 'gemini': {
-      expect(Object.keys(body)).toEqual(['error'])
-      expect(Object.keys(error).filter((key) => key !== 'details')).toEqual(['code', 'message', 'status'])
-      expect(error.code).toBe(answer.status)
-      return { message, type: textOf(error.status), param: fieldIn(error.details), code: error.details }
-    }
-    default:
-      // Cohere's clients read the message at the top.
-      if (body.message !== undefined) expect(body).toMatchObject({ id: expect.any(String), message })
-      else expect(Object.keys(body)).toEqual(['error'])
-      // OpenRouter's clients also get `metadata`.
-      expect(
-        Object.keys(error)
-          .filter((name) => name !== 'metadata')
-          .sort(),
-      ).toEqual(['code', 'message', 'param', 'type'])
-  }
-  return { message, type: textOf(error.type), param: error.param, code: error.code }
+export function errorIn(format: ClientFormat, { status, headers, text }: RawAnswer): DialectError {
+  expect(headers['content-type']).toMatch(/^application\/json/)
+  const body = objectOf(parseJson(text))
+  errorForms[format](body)
+  const error = clientFormatRows[format].readError(body, { status, name: '' })
+  if (error === undefined) throw new Error(`the error is not in the dialect of ${format}: ${text}`)
+  return error
 }
 
-const fieldIn = (details: unknown): unknown =>
-  (Array.isArray(details) ? details : [])
-    .flatMap((detail) => objectOf(detail).fieldViolations ?? [])
-    .map((violation) => objectOf(violation).field)[0]
-
-/** Error types of 400 and 401 in each dialect. */
-export const invalid: Readonly<Record<ClientFormat, string>> = {
-  chat: 'invalid_request_error',
-  messages: 'invalid_request_error',
-  gemini: 'INVALID_ARGUMENT',
-  responses: 'invalid_request_error',
-  ollama: '',
+/** Status and error type for an unknown token. Google reports an invalid key as an invalid argument. */
+const unknownToken: Readonly<Record<ClientFormat, readonly [status: number, type: string]>> = {
+  chat: [401, 'invalid_request_error'],
+  messages: [401, 'authentication_error'],
+  gemini: [400, 'INVALID_ARGUMENT'],
+  responses: [401, 'invalid_request_error'],
+  ollama: [401, ''],
 }
 
 export function expectUnknownToken(format: ClientFormat, answer: RawAnswer, operation?: string): void {
@@ -114,13 +101,10 @@ export function expectUnknownToken(format: ClientFormat, answer: RawAnswer, oper
     expect([answer.status, objectOf(parseJson(answer.text)).message]).toEqual([401, expect.any(String)])
     return
   }
-  const error = errorIn(format, answer)
-  if (format === 'gemini') {
-    // Google reports an invalid key as an invalid argument.
-    expect([answer.status, error.type]).toEqual([400, 'INVALID_ARGUMENT'])
-    expect(error.code).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'API_KEY_INVALID' })]))
-  } else
-    expect([answer.status, error.type]).toEqual([401, format === 'messages' ? 'authentication_error' : invalid[format]])
+  expect([answer.status, errorIn(format, answer).type]).toEqual(unknownToken[format])
+  const { details } = objectOf(objectOf(parseJson(answer.text)).error)
+  if (format === 'gemini')
+    expect(details).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'API_KEY_INVALID' })]))
 }
 
 /** A route with its parameters filled in, and a valid body. */

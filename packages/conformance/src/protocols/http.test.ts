@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { pathOf } from '../base/gateways.ts'
+import { type ClientFormat, clientFormatRows, clientFormats, isClientFormat, pathOf } from '../base/client-formats.ts'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
 import type { RawAnswer } from '../base/raw-http.ts'
-import { type ClientFormat, clientFormats, formats, isClientFormat } from '../base/recorded-traffic.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import { hostsNotFound, servers } from '../base/servers.ts'
 import {
   bearer,
@@ -12,7 +12,6 @@ import {
   exchangesMade,
   expectUnknownToken,
   good,
-  invalid,
   json,
   narrowToken,
   type RouteCall,
@@ -265,8 +264,7 @@ for (const server of servers)
       test('forbid storing, buffering and transforming streams', async () => {
         for (const format of clients) {
           const { headers } = await setting.current.ask(format, { stream: true })
-          const type = format === 'ollama' ? 'application/x-ndjson' : 'text/event-stream'
-          expect(headers['content-type']?.split(';')[0]).toBe(type)
+          expect(headers['content-type']?.split(';')[0]).toBe(clientFormatRows[format].streamType)
           expect(headers['cache-control']).toBe('no-cache, no-transform')
           expect(headers['content-length']).toBeUndefined()
         }
@@ -321,7 +319,7 @@ for (const server of servers)
           for (const path of targetsOf(format)) {
             const answer = await setting.current.call({ path, headers: good, body: bad[name] ?? '' })
             expect(answer.status, path).toBe(400)
-            expect(errorIn(format, answer).type).toBe(invalid[format])
+            expect(errorIn(format, answer).type).toBe(clientFormatRows[format].invalidType)
           }
         expect(setting.current.fake.requests).toHaveLength(0)
       })

@@ -1,17 +1,16 @@
 // Isolated: compares generated identifiers, which other files of the same process draw from as well.
+
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type ClientFormat, clientFormats, simpleRequest } from '../base/client-formats.ts'
 import { fetchOf, gatewayTo } from '../base/gateways.ts'
 import { sendWithClient } from '../base/ollama-client.ts'
 import {
-  type ClientFormat,
-  clientFormats,
   type Exchange,
   formats,
   fullRun,
   haveRecordings,
   patience,
   recordedExchanges,
-  simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
 import {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { simpleRequest } from '../base/client-formats.ts'
 import { requestTo } from '../base/gateways.ts'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
 import {
@@ -9,7 +10,6 @@ import {
   haveRecordings,
   patience,
   recordedExchanges,
-  simpleRequest,
 } from '../base/recorded-traffic.ts'
 import { readRecording } from '../base/response-content.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'

@@ -1,14 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { simpleRequest } from '../base/client-formats.ts'
 import { gatewayTo, requestTo } from '../base/gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
-import {
-  type Exchange,
-  formats,
-  haveRecordings,
-  patience,
-  recordedExchanges,
-  simpleRequest,
-} from '../base/recorded-traffic.ts'
+import { type Exchange, formats, haveRecordings, patience, recordedExchanges } from '../base/recorded-traffic.ts'
 import { readRecording } from '../base/response-content.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, requestOf, useOf } from './checks.ts'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { simpleRequest } from '../base/client-formats.ts'
 import { fetchOf, requestTo } from '../base/gateways.ts'
 import { type JsonObject, objectOf } from '../base/json.ts'
 import {
@@ -9,7 +10,6 @@ import {
   haveRecordings,
   patience,
   recordedExchanges,
-  simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
 import type { ResponseContent } from '../base/response-content.ts'

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
+import type { ClientFormat } from '../base/client-formats.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 import { type Case, lossesOf, onTwoServers, rejection } from './context.ts'
 import type { ConversationResult } from './conversation.ts'
 import { clientConversations, hasTokenDetails } from './ollama-conversation.ts'

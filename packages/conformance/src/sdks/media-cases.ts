@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
+import type { ClientFormat } from '../base/client-formats.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 import { type Case, lossesOf, pixel, pixelBytes, rejection, type SdkFixture } from './context.ts'
 import type { Conversation, Piece } from './conversation.ts'
 import { clientConversations } from './ollama-conversation.ts'

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
-import { type ClientFormat, fullRun, formats as upstreams } from '../base/recorded-traffic.ts'
+import type { ClientFormat } from '../base/client-formats.ts'
+import { fullRun, formats as upstreams } from '../base/recorded-traffic.ts'
 import { parsingServers, prefixedServers, type ServerKind, servers } from '../base/servers.ts'
 import { type Case, createSdkFixture, type SdkFixture } from './context.ts'
 import { finishCases } from './finish-cases.ts'

@@ -1,7 +1,8 @@
 import type { Script } from '@modelgate/testing'
 import { expect } from 'vitest'
+import type { ClientFormat } from '../base/client-formats.ts'
 import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import type { ClientFormat, Format } from '../base/recorded-traffic.ts'
+import type { Format } from '../base/recorded-traffic.ts'
 import { type Case, callResults, lossesOf } from './context.ts'
 import { clientConversations, hasTokenDetails } from './ollama-conversation.ts'
 

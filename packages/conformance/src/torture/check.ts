@@ -1,6 +1,7 @@
 import type { GatewayConfig, ModelRoute } from '@modelgate/core'
+import { type ClientFormat, clientFormats } from '../base/client-formats.ts'
 import type { Upstream } from '../base/raw-upstream.ts'
-import { type ClientFormat, clientFormats, type Format, formats } from '../base/recorded-traffic.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 
 /**
  * Result of a check: the measured figure and whether the promise holds, or the reason why this gateway cannot be

@@ -1,8 +1,7 @@
 import { type Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
-import { pathOf, queryOf } from '../base/gateways.ts'
-import type { ClientFormat } from '../base/recorded-traffic.ts'
+import { clientFormatRows, namedIn, pathOf, queryOf } from '../base/client-formats.ts'
 import type { Pair, Target } from './check.ts'
 
 /** A client's request. */
@@ -21,21 +20,13 @@ export interface TargetRequest extends Pair {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const output: Readonly<Record<ClientFormat, (text: string) => Record<string, unknown>>> = {
-  chat: (content) => ({ messages: [{ role: 'user', content }] }),
-  messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 1000 }),
-  gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
-  responses: (input) => ({ input }),
-  ollama: (content) => ({ messages: [{ role: 'user', content }] }),
-}
-
 const modelOf = (target: Target, ask: TargetRequest): string => ask.model ?? target.model(ask.upstream)
 
 /** Returns the smallest body of the format with this prompt. */
 export const bodyFor = (target: Target, ask: TargetRequest): string =>
   JSON.stringify({
-    ...(ask.client === 'gemini' ? {} : { model: modelOf(target, ask), stream: ask.stream ?? false }),
-    ...output[ask.client](ask.text),
+    ...namedIn(ask.client, modelOf(target, ask), ask.stream ?? false),
+    ...clientFormatRows[ask.client].prompt(ask.text),
     ...ask.more,
   })
 
@@ -49,7 +40,7 @@ export const headersFor = (target: Target, ask: TargetRequest): Record<string, s
   Object.fromEntries(
     Object.entries({
       'content-type': 'application/json',
-      ...(ask.client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...clientFormatRows[ask.client].headers,
       ...target.headers(ask),
       ...ask.headers,
     }).filter(([, value]) => value !== ''),

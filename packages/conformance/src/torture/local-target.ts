@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { clientFormats, formats } from '../base/recorded-traffic.ts'
+import { clientFormats } from '../base/client-formats.ts'
+import { formats } from '../base/recorded-traffic.ts'
 import {
   callers,
   type Finished,

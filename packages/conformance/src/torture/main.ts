@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type ClientFormat, clientFormats, type Format, formats } from '../base/recorded-traffic.ts'
+import { clientFormats, isClientFormat } from '../base/client-formats.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Check, Pair, Target } from './check.ts'
 import { checks } from './checks.ts'
 import { hosts } from './hosts.ts'
@@ -58,7 +59,6 @@ const fail = (message: string): never => {
 }
 
 const isFormat = (word: string): word is Format => (formats as readonly string[]).includes(word)
-const isClientFormat = (word: string): word is ClientFormat => (clientFormats as readonly string[]).includes(word)
 
 function readPairs(text: string): Pair[] {
   return text.split(',').map((pair) => {

@@ -1,5 +1,5 @@
 import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, openai } from '@modelgate/core'
-import { pathOf, queryOf } from '../../base/gateways.ts'
+import { pathOf, queryOf } from '../../base/client-formats.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { wholeResponse } from '../../base/upstream-responses.ts'

@@ -1,6 +1,13 @@
-import { pathOf, queryOf } from '../../base/gateways.ts'
+import {
+  type ClientFormat,
+  clientFormatRows,
+  clientFormats,
+  namedIn,
+  pathOf,
+  queryOf,
+  simpleRequest,
+} from '../../base/client-formats.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { type ClientFormat, clientFormats, simpleRequest } from '../../base/recorded-traffic.ts'
 import { operationCalls } from '../../fuzz/operations.ts'
 import { attackedAnswers, errorBodies } from './answer-bodies.ts'
 import { type Attack, attacksOn, formAttacks, formBoundary, unique } from './body-attacks.ts'
@@ -84,7 +91,7 @@ function makeUsual(path: string, stream: boolean): Answer {
 
 const headersOf = (format: ClientFormat): Record<string, string> => ({
   'content-type': 'application/json',
-  ...(format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+  ...clientFormatRows[format].headers,
 })
 
 interface Call {
@@ -104,14 +111,15 @@ const placed = (text: string, upstream: string): string => text.replaceAll(anyUp
 
 const generatingCalls: readonly Call[] = clientFormats.flatMap((client) =>
   attackedBodies(client).map((body): Call => {
-    const stream = client !== 'gemini' && (body.stream ?? client === 'ollama') === true
+    const { inPath, streamsByDefault } = clientFormatRows[client]
+    const stream = !inPath && (body.stream ?? streamsByDefault) === true
     return {
       endpoint: decodeURIComponent(pathOf(client, { model: '{model}' })),
       path: decodeURIComponent(pathOf(client, { model: anyModel, stream })) + queryOf(client, { stream }),
       client,
       stream,
       upstreams: Object.keys(generating),
-      body: client === 'gemini' ? body : { model: anyModel, ...body },
+      body: clientFormatRows[client].inPath ? body : { model: anyModel, ...body },
     }
   }),
 )
@@ -194,7 +202,7 @@ function asking(client: ClientFormat, upstream: string, stream: boolean): Pick<P
   return {
     path: pathOf(client, requested) + queryOf(client, requested),
     headers: headersOf(client),
-    body: JSON.stringify(client === 'gemini' ? body : { ...body, model: requested.model }),
+    body: JSON.stringify({ ...body, ...namedIn(client, requested.model, stream) }),
   }
 }
 

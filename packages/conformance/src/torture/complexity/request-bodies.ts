@@ -1,5 +1,5 @@
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { type JsonObject, objectOf } from '../../base/json.ts'
-import type { ClientFormat } from '../../base/recorded-traffic.ts'
 import { bodies } from '../../fuzz/bodies.ts'
 import type { OperationCall } from '../../fuzz/operations.ts'
 

@@ -1,6 +1,7 @@
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { objectOf, parseJson } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import { formatOf, wholeResponse } from '../../base/upstream-responses.ts'
 import { type Check, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'

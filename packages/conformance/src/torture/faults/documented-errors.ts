@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type ClientFormat, clientFormats, type Format, formats } from '../../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormats } from '../../base/client-formats.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
 
 // Reads the tables of docs/reference/errors.md, so that documentation and behaviour cannot diverge.
 

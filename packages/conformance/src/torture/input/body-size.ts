@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
-import { pathOf } from '../../base/gateways.ts'
+import { pathOf } from '../../base/client-formats.ts'
 import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check, Target } from '../check.ts'
 import { mb, ms, tally } from '../measurements.ts'

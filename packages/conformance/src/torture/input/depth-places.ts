@@ -1,4 +1,5 @@
-import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import type { ClientFormat } from '../../base/client-formats.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 
 /** Placeholders for nested JSON, and for a text with nested JSON. */
 const deep = '@deep@'

@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Pair, Target } from '../check.ts'

@@ -1,4 +1,4 @@
-import { pathOf } from '../../base/gateways.ts'
+import { pathOf } from '../../base/client-formats.ts'
 import { sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Target } from '../check.ts'
 import { bodyFor, headersFor } from '../client.ts'

@@ -6,7 +6,8 @@ import {
   placesOf as operationPlaces,
   routes,
 } from '@modelgate/core/test-support'
-import { type ClientFormat, type Format, formats, isClientFormat } from '../../base/recorded-traffic.ts'
+import { type ClientFormat, clientFormatRows, isClientFormat } from '../../base/client-formats.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Part } from '../input/malformed-forms.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -169,7 +170,7 @@ export const surfaces: readonly Surface[] = [
       inPath: route.path.includes('{model}'),
     }
   }
-  const explained = formats.filter((upstream) => upstream === (format === 'ollama' ? 'chat' : format))
+  const explained = formats.filter((upstream) => upstream === clientFormatRows[format].upstream)
   return [
     ...formats.map((upstream) => surface(upstream)),
     ...(operation === 'generate' ? explained.map((upstream) => surface(upstream, true)) : []),

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { rawCall } from '../../base/raw-http.ts'
-import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import type { CheckContext, Profile, Target } from '../check.ts'
 
 /** Places for tokens in requests. */

@@ -1,4 +1,4 @@
-import type { ClientFormat } from '../../base/recorded-traffic.ts'
+import type { ClientFormat } from '../../base/client-formats.ts'
 
 /** A body with URLs in the given format. */
 export interface Media {

@@ -1,5 +1,6 @@
+import { blocksOf } from '../../base/client-events.ts'
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
-import type { ClientFormat } from '../../base/recorded-traffic.ts'
 import { eventData } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
@@ -72,19 +73,6 @@ const forms: Readonly<Record<ClientFormat, (block: string, id: string, begun: bo
 }
 
 const firstId = (text: string): string => /"id":\s*"([^"]*)"/.exec(text)?.[1] ?? ''
-
-/** Returns the blocks between blank lines, without further line ends; for Ollama's clients the lines. */
-const blocksOf = (client: ClientFormat, text: string): string[] =>
-  client === 'ollama'
-    ? text
-        .split(/\n(?=.)/)
-        .filter((line) => line !== '')
-        .map((line) => line.replace(/\n$/, ''))
-    : text
-        .replaceAll('\r\n', '\n')
-        .split('\n\n')
-        .slice(0, -1)
-        .map((block) => block.replace(/^\n/, ''))
 
 /** Heartbeats that one client received while its upstream was silent. */
 interface Heard {

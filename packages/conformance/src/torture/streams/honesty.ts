@@ -1,11 +1,13 @@
+import type { StreamReading } from '../../base/client-events.ts'
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import { beginStream, sleep } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Pair } from '../check.ts'
 import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
-import { readStream, type StreamReading } from '../read-responses.ts'
+import { readStream } from '../read-responses.ts'
 import { type Mutated, mutatedStreams } from './mutations.ts'
 
 /** Parses like the most lenient client: with every kind of line end, and without a byte order mark. */
@@ -36,7 +38,7 @@ const hasFailed = (format: ClientFormat, text: string): boolean =>
 const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }: StreamReading): boolean =>
   upstream === 'chat' &&
   end === 'well' &&
-  events.some((data) =>
+  events.some(({ data }) =>
     listOf(objectOf(parseJson(data)).choices).some((choice) => textOf(objectOf(choice).finish_reason) !== ''),
   )
 

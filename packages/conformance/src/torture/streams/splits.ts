@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import type { ClientFormat } from '../../base/client-formats.ts'
 import {
-  type ClientFormat,
   type Exchange,
   type Format,
   formats,

@@ -1,28 +1,23 @@
-import { numberOf, objectOf, parseJson, textOf } from '../../base/json.ts'
+import { errorOf } from '../../base/client-events.ts'
+import type { DialectError } from '../../base/client-formats.ts'
 import { errorEvent, errorMessages, good, malformed } from '../../base/streams.ts'
 import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
 import type { HttpResponse } from '../client.ts'
-import { type DialectError, readError, readStream } from '../read-responses.ts'
+import { readError, readStream } from '../read-responses.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
 /** Returns the error of a response, from its status or its stream. */
 function toldIn({ client }: Pair, answer: HttpResponse): DialectError | undefined {
   if (answer.status !== 200) return readError(client, answer)
-  const { events, errors } = readStream(client, answer.text)
-  const text = events[errors[0] ?? -1] ?? ''
-  return readError(client, { text, status: numberOf(objectOf(objectOf(parseJson(text)).error).code) ?? 0 })
+  return errorOf(client, readStream(client, answer.text))
 }
-
-/** Returns the field by which this dialect's clients distinguish kinds of errors. */
-const kindOf = ({ client }: Pair, { type, code }: DialectError): string =>
-  client === 'responses' ? textOf(code) : type
 
 function typeLost(pair: Pair, answer: HttpResponse): string | undefined {
   const reported = toldIn(pair, answer)
   if (reported === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
   if (!reported.message.includes('Boom at the provider')) return `the upstream's message is lost: ${reported.message}`
-  const kind = kindOf(pair, reported)
+  const kind = reported.type
   const due = errorMessages[pair.client](pair.upstream)
   return kind === due ? undefined : `'${kind}' instead of '${due}'`
 }
@@ -65,7 +60,7 @@ export const errorMidStream: Check = {
 function unreadable({ client }: Pair, answer: HttpResponse): string | undefined {
   if (answer.status !== 200) return undefined
   const { broken, text } = readStream(client, answer.text)
-  if (broken > 0) return `${broken} events do not parse`
+  if (broken.length > 0) return `${broken.length} events do not parse`
   return text.startsWith('one') ? undefined : `the text before it is lost: '${text}'`
 }
 

@@ -1,7 +1,8 @@
+import { readEvents } from '../../base/client-events.ts'
+import type { ClientFormat } from '../../base/client-formats.ts'
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
-import type { ClientFormat, Format } from '../../base/recorded-traffic.ts'
+import type { Format } from '../../base/recorded-traffic.ts'
 import {
-  dataOf,
   readOllama,
   readRecording,
   type ResponseContent as Said,
@@ -131,7 +132,7 @@ function sums(usage: UsageTotals | undefined, isDetailed: boolean): string {
 /** Reads the usage of a response from its bytes. */
 const usageIn = (format: ClientFormat, stream: boolean, answer: string): Said['usage'] =>
   format === 'ollama'
-    ? readOllama(dataOf(format, answer).map(parseJson))?.usage
+    ? readOllama(readEvents(format, answer).map(({ data }) => parseJson(data)))?.usage
     : readRecording({ format, stream, answer })?.usage
 
 interface Case extends Pair {
