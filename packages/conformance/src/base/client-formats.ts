@@ -65,7 +65,7 @@ export interface ClientFormatRow {
 /**
  * Returns the type of an event: some readers use its name, others its data. Empty if the two contradict or the data is not JSON.
  */
-export function wordOf(value: Json | undefined, event: string): string {
+function wordOf(value: Json | undefined, event: string): string {
   const { type } = objectOf(value)
   if (value === undefined || (typeof type === 'string' && event !== '' && type !== event)) return ''
   return textOf(type) === '' ? event : textOf(type)

@@ -1,7 +1,8 @@
 import { type ChatRequest, Ollama } from 'ollama'
 import type { ClientFormat } from './client-formats.ts'
+import type { ResponseContent } from './content/content.ts'
+import { readOllama } from './content/ollama.ts'
 import type { JsonObject } from './json.ts'
-import { type ResponseContent, readOllama } from './response-content.ts'
 import { type ClientTarget, sendWithSdk } from './sdk-clients.ts'
 
 // Apart from the clients of the command `modelgate-conformance`, which does not check Ollama's API and does not depend on its client.

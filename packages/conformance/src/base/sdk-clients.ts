@@ -1,17 +1,13 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { type GenerateContentParameters, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
+import { chatCalls, chatReasoning, chatUsage } from './content/chat.ts'
+import type { ResponseContent } from './content/content.ts'
+import { readGemini } from './content/gemini.ts'
+import { messagesUsage } from './content/messages.ts'
+import { readResponsesBody } from './content/responses.ts'
 import { type JsonObject, objectOf, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
-import {
-  chatCalls,
-  chatReasoning,
-  chatUsage,
-  messagesUsage,
-  type ResponseContent,
-  readGemini,
-  readResponsesBody,
-} from './response-content.ts'
 
 /** Destination of a client's calls: a server's origin, or a function in the same process. */
 export interface ClientTarget {

@@ -3,9 +3,9 @@ import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
 import { errorOf, readStream } from './client-events.ts'
 import { type ClientFormat, clientFormatRows, type DialectError, pathOf, queryOf } from './client-formats.ts'
+import { eventData } from './content/content.ts'
 import { objectOf, parseJson } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
-import { eventData } from './response-content.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
 const headers: Readonly<Record<string, string>> = {

@@ -10,9 +10,10 @@ import {
 } from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { ResponseContent } from '../base/content/content.ts'
+import { readRecording } from '../base/content/recording.ts'
 import { isObject, parseJson } from '../base/json.ts'
 import { haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
-import { type ResponseContent, readRecording } from '../base/response-content.ts'
 import { cut } from '../base/upstream-fetch.ts'
 import {
   comparableValue,

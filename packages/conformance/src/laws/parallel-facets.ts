@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { codecOf, type MediaPart, type ModelRequest, type Part, type Tool } from '@modelgate/core/test-support'
+import { parsedInput } from '../base/content/content.ts'
 import { isObject, type Json, type JsonObject, listOf, objectOf } from '../base/json.ts'
 import type { Exchange } from '../base/recorded-traffic.ts'
-import { parsedInput } from '../base/response-content.ts'
 import { requestOf } from '../recordings/checks.ts'
 import { createContext } from './support.ts'
 

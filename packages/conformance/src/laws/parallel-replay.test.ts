@@ -9,9 +9,9 @@ import {
   type Turn,
 } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
+import { parsedInput } from '../base/content/content.ts'
 import { parseJson } from '../base/json.ts'
 import { type Exchange, haveRecordings, recordedExchanges, whyNoRecordings } from '../base/recorded-traffic.ts'
-import { parsedInput } from '../base/response-content.ts'
 import { createTally, useOf } from '../recordings/checks.ts'
 import { decodedRequest, describePart } from './parallel-facets.ts'
 import { createExchange, run } from './support.ts'

@@ -14,8 +14,8 @@ import {
   type Turn,
 } from '@modelgate/core/test-support'
 import fc from 'fast-check'
+import { parsedInput } from '../base/content/content.ts'
 import { parseJson } from '../base/json.ts'
-import { parsedInput } from '../base/response-content.ts'
 
 const target: TargetTraits = { model: 'demo', quirks: {} }
 

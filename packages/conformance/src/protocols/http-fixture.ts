@@ -62,7 +62,7 @@ const errorForms: Readonly<Record<ClientFormat, (body: JsonObject) => void>> = {
   },
   messages(body) {
     expect(Object.keys(body).sort()).toEqual(['error', 'request_id', 'type'])
-    openaiForm(body)
+    objectForm(['message', 'type'])(body)
   },
   gemini(body) {
     expect(Object.keys(body)).toEqual(['error'])

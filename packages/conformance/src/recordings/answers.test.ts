@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { simpleRequest } from '../base/client-formats.ts'
+import { readRecording } from '../base/content/recording.ts'
 import { requestTo } from '../base/gateways.ts'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
 import {
@@ -11,7 +12,6 @@ import {
   patience,
   recordedExchanges,
 } from '../base/recorded-traffic.ts'
-import { readRecording } from '../base/response-content.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, gatewayFor, useOf } from './checks.ts'
 

@@ -1,9 +1,10 @@
 import { type Gateway, openaiCompatible } from '@modelgate/core'
 import { expect } from 'vitest'
+import type { ResponseContent } from '../base/content/content.ts'
+import { readRecording } from '../base/content/recording.ts'
 import { gatewayTo } from '../base/gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 import type { Exchange } from '../base/recorded-traffic.ts'
-import { type ResponseContent, readRecording } from '../base/response-content.ts'
 import type { ServedBytes } from '../base/upstream-fetch.ts'
 
 /** These vendors end streams with the finish reason only; a quirk of the upstream configures this. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { simpleRequest } from '../base/client-formats.ts'
+import type { ResponseContent } from '../base/content/content.ts'
 import { fetchOf, requestTo } from '../base/gateways.ts'
 import { type JsonObject, objectOf } from '../base/json.ts'
 import {
@@ -12,7 +13,6 @@ import {
   recordedExchanges,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import type { ResponseContent } from '../base/response-content.ts'
 import { sendWithSdk } from '../base/sdk-clients.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, gatewayFor, requestOf, useOf } from './checks.ts'

@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { GoogleGenAI } from '@google/genai'
 import type OpenAI from 'openai'
+import type { ResponseContent } from '../base/content/content.ts'
 import type { JsonObject } from '../base/json.ts'
-import type { ResponseContent } from '../base/response-content.ts'
 
 /** Content of a user message or tool result. Data is base64. */
 export type Piece =

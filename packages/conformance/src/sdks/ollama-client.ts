@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatResponse, Message } from 'ollama'
+import { readOllama } from '../base/content/ollama.ts'
 import { ollamaClient } from '../base/ollama-client.ts'
-import { readOllama } from '../base/response-content.ts'
 import type { Message as AnyMessage, CreateFamilyClient, Heard, Question } from './families/family-client.ts'
 import { ollamaTool, sentBack } from './ollama-conversation.ts'
 

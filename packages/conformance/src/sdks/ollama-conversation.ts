@@ -1,8 +1,9 @@
 import type { Message, Ollama, Tool, ToolCall } from 'ollama'
 import { citySchema } from '../base/city-schema.ts'
 import type { ClientFormat } from '../base/client-formats.ts'
+import type { ResponseContent } from '../base/content/content.ts'
+import { readOllama } from '../base/content/ollama.ts'
 import { textOf } from '../base/json.ts'
-import { type ResponseContent, readOllama } from '../base/response-content.ts'
 import type { Clients, Conversation, ConversationOptions, ConversationResult, Piece } from './conversation.ts'
 import { conversationStarters } from './sdk-callers.ts'
 

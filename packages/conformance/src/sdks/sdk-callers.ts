@@ -2,16 +2,12 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { FunctionCall, GenerateContentResponse, Part } from '@google/genai'
 import type OpenAI from 'openai'
 import { citySchema } from '../base/city-schema.ts'
+import { chatCalls, chatReasoning, chatUsage } from '../base/content/chat.ts'
+import { readGemini } from '../base/content/gemini.ts'
+import { messagesUsage } from '../base/content/messages.ts'
+import { readResponsesBody } from '../base/content/responses.ts'
 import { objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
-import {
-  chatCalls,
-  chatReasoning,
-  chatUsage,
-  messagesUsage,
-  readGemini,
-  readResponsesBody,
-} from '../base/response-content.ts'
 import type { ConversationResult, Piece, StartConversation } from './conversation.ts'
 
 /**

@@ -44,6 +44,7 @@ export function editRequest(
           severity: 'note',
           detail: `${field} is set by the configuration of the model's target`,
         }),
+      lost: (loss) => report.add(loss),
     })
     return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
   }

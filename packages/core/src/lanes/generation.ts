@@ -105,8 +105,8 @@ export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarge
   const url = callUrl(upstream, upstream.formats[format] as string, stream ? ends?.stream : ends?.whole, model)
   // A body that is already in the host's form keeps every byte.
   if (lane.isHosted !== true || hosting === undefined) return { lane, url, codec, hosting }
-  const { edit: _, ...others } = hosting
-  return { lane, url, codec, hosting: others }
+  const { edit: _, editHosted, ...others } = hosting
+  return { lane, url, codec, hosting: editHosted === undefined ? others : { ...others, edit: editHosted } }
 }
 
 /** Returns whether a client's bodies have the form that the upstream's host reads, in place of their vendor's own. */

@@ -98,6 +98,7 @@ describe('a body for InvokeModel', () => {
     expect(edit({ model: 'm', stream: true })).toEqual({
       set: { anthropic_version: 'bedrock-2023-05-31' },
       drop: ['model', 'stream'],
+      losses: [],
     })
     expect(edit({ anthropic_version: 'own' })?.set).toEqual({ anthropic_version: 'own' })
   })
@@ -114,9 +115,14 @@ test('adds beta flags for Claude, and for no other model, to Converse requests',
   const call = { body: { additionalModelRequestFields: { top_k: 1 } }, stream: false, header: () => 'a, b' }
   expect(edit?.({ ...call, model: 'anthropic.claude-x' })).toEqual({
     set: { additionalModelRequestFields: { top_k: 1, anthropic_beta: ['a', 'b'] } },
+    losses: [],
   })
-  expect(edit?.({ ...call, model: 'amazon.nova-lite-v1:0' })).toEqual({})
-  expect(edit?.({ ...call, model: 'anthropic.claude-x', header: () => undefined })).toEqual({})
+  expect(edit?.({ ...call, model: 'amazon.nova-lite-v1:0' })).toEqual({ losses: [] })
+  expect(edit?.({ ...call, model: 'anthropic.claude-x', header: () => undefined })).toEqual({ losses: [] })
+  const body = { additionalModelRequestFields: { anthropic_beta: ['own'] } }
+  expect(edit?.({ ...call, body, model: 'anthropic.claude-x' })?.set).toEqual({
+    additionalModelRequestFields: { anthropic_beta: ['own', 'a', 'b'] },
+  })
 })
 
 describe('a stream of InvokeModel', () => {

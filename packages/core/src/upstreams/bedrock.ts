@@ -1,6 +1,7 @@
 import { ignoreRejection, lazy } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
-import { isObject, type JsonObject } from '../base/json/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
+import type { Loss } from '../formats/ir.ts'
 import type { AwsCredentialSource } from './aws/sign.ts'
 import { lazyEventReader } from './lazy-event-reader.ts'
 import { openaiModels } from './openai-models.ts'
@@ -44,8 +45,8 @@ export interface BedrockOptions extends AwsOptions {
    */
   isClaude?: (model: string) => boolean
   /**
-   * Client beta flags (`anthropic-beta`) to forward. Bedrock rejects calls with a flag that it doesn't know. Default: all flags are
-   * forwarded.
+   * Client beta flags to forward, from the header `anthropic-beta` and from `anthropic_beta` in bodies of InvokeModel and Converse. Other
+   * flags are dropped and reported as losses. Bedrock rejects calls with a flag that it doesn't know. Default: all flags are forwarded.
    */
   betas?: readonly string[]
 }
@@ -83,7 +84,10 @@ export function bedrock(options: BedrockOptions): Upstream {
     translates: (format, model) => (format === 'messages') === byMessages(model),
     hosting: {
       messages: invokeModel(betas),
-      converse: formats.includes('messages') ? converse : claudeByConverse(betas, isClaude),
+      converse:
+        formats.includes('messages') && betas === undefined
+          ? converse
+          : claudeByConverse(betas, formats.includes('messages') ? () => false : isClaude),
     },
     // Bedrock doesn't support `text/event-stream`.
     ...awsCredentials({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
@@ -151,11 +155,18 @@ const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
   body: 'invoke',
   edit({ body, header }: HostedCall) {
     const set: JsonObject = { anthropic_version: body.anthropic_version ?? 'bedrock-2023-05-31' }
-    const flags = flagsOf(header, betas)
-    const own = Array.isArray(body.anthropic_beta) ? body.anthropic_beta : []
-    if (flags.length > 0) set.anthropic_beta = [...new Set([...own, ...flags])]
-    return { set, drop: ['model', 'stream'] }
+    const { value, losses } = betaFlags(betas, body.anthropic_beta, '/anthropic_beta', header)
+    if (value !== undefined) set.anthropic_beta = value
+    return { set, drop: ['model', 'stream'], losses }
   },
+  ...(betas === undefined
+    ? {}
+    : {
+        editHosted({ body }: HostedCall) {
+          const { value, losses } = betaFlags(betas, body.anthropic_beta, '/anthropic_beta')
+          return value === undefined ? {} : { set: { anthropic_beta: value }, losses }
+        },
+      }),
   toEvents: lazyEventReader(() =>
     import('./aws/bedrock-events.ts').then(({ invokeModelEvents: wrappedEvents }) => wrappedEvents),
   ),
@@ -170,23 +181,60 @@ const converse: Hosting = {
   framing: 'named-frames',
 }
 
-/** Claude through Converse, which forwards Claude's own fields under `additionalModelRequestFields`. */
-const claudeByConverse = (betas: readonly string[] | undefined, isClaude: (model: string) => boolean): Hosting => ({
+/**
+ * Claude through Converse, which forwards Claude's own fields under `additionalModelRequestFields`.
+ *
+ * @param takesHeader returns whether a model also gets the flags of the client's header
+ */
+const claudeByConverse = (betas: readonly string[] | undefined, takesHeader: (model: string) => boolean): Hosting => ({
   ...converse,
   edit({ body, model, header }: HostedCall) {
-    const flags = isClaude(model) ? flagsOf(header, betas) : []
-    if (flags.length === 0) return {}
-    const { additionalModelRequestFields: own } = body
-    return { set: { additionalModelRequestFields: { ...(isObject(own) ? own : {}), anthropic_beta: flags } } }
+    const { additionalModelRequestFields: fields } = body
+    const own = isObject(fields) ? fields : {}
+    const at = '/additionalModelRequestFields/anthropic_beta'
+    const { value, losses } = betaFlags(betas, own.anthropic_beta, at, takesHeader(model) ? header : undefined)
+    return value === undefined
+      ? { losses }
+      : { set: { additionalModelRequestFields: { ...own, anthropic_beta: value } }, losses }
   },
 })
 
-/** Returns the beta flags of a client's header that may be forwarded. */
-const flagsOf = (header: HostedCall['header'], betas: readonly string[] | undefined): string[] =>
-  (header('anthropic-beta') ?? '')
-    .split(',')
-    .map((flag) => flag.trim())
-    .filter((flag) => flag !== '' && (betas === undefined || betas.includes(flag)))
+/** Characters of a flag in the report of its loss. */
+const longestFlag = 128
+
+interface BetaFlags {
+  /** The flags to forward; undefined if the body needs no change. */
+  readonly value?: string[]
+  /** The flags that are dropped. */
+  readonly losses: readonly Loss[]
+}
+
+/**
+ * Returns the beta flags of a request that may be forwarded: those of a body's field, then those of the client's header.
+ *
+ * @param betas the flags that may be forwarded. Default: all
+ */
+function betaFlags(
+  betas: readonly string[] | undefined,
+  field: Json | undefined,
+  at: string,
+  header: HostedCall['header'] = () => undefined,
+): BetaFlags {
+  const losses: Loss[] = []
+  const isForwarded = (flag: Json, path: string): flag is string => {
+    if (betas === undefined || (typeof flag === 'string' && betas.includes(flag))) return true
+    const name = typeof flag === 'string' ? `'${flag.slice(0, longestFlag)}'` : 'a value that is no text'
+    const detail = `the upstream's option 'betas' does not contain ${name}`
+    losses.push({ path, kind: 'unsupported', severity: 'note', detail })
+    return false
+  }
+  const own = Array.isArray(field) ? field : []
+  const sent = (header('anthropic-beta') ?? '').split(',').map((flag) => flag.trim())
+  const forwarded = own.filter((flag) => isForwarded(flag, at))
+  const added = sent.filter((flag) => flag !== '' && isForwarded(flag, '/anthropic-beta'))
+  if (added.length === 0 && forwarded.length === own.length) return { losses }
+  return { value: [...new Set([...forwarded, ...added])], losses }
+}
 
 /** Options of `bedrockMantle`. */
 export interface BedrockMantleOptions extends AwsOptions {

@@ -3,11 +3,17 @@ import type { JsonObject } from '../base/json/json.ts'
 import { type BodyOverrides, editRequestBody } from './request-body-edits.ts'
 import type { HostedCall, Hosting } from './upstream.ts'
 
+const unreported = { replaced() {}, lost() {} }
+
 /** Returns the edited body and the fields that are reported as replaced. */
 function dressed(body: string, wishes: BodyOverrides, hosting?: Hosting) {
   const replaced: string[] = []
   const call = { model: 'm', stream: true, header: (name: string) => `<${name}>` }
-  const text = editRequestBody(body, wishes, hosting, { ...call, replaced: (field) => replaced.push(field) })
+  const text = editRequestBody(body, wishes, hosting, {
+    ...call,
+    ...unreported,
+    replaced: (field) => replaced.push(field),
+  })
   return { text, replaced }
 }
 const body = '{"model":"m","temperature":1,"user":{"id":"u","tags":["a"]}}'
@@ -88,7 +94,7 @@ describe('the rest of a body', () => {
     expect(dressed('no JSON', {}, { modelInPath: { whole: '/a', stream: '/b' } }).text).toBe('no JSON')
     const bytes = new TextEncoder().encode(body)
     expect(
-      editRequestBody(bytes, {}, undefined, { model: 'm', stream: false, header: () => undefined, replaced() {} }),
+      editRequestBody(bytes, {}, undefined, { model: 'm', stream: false, header: () => undefined, ...unreported }),
     ).toBe(bytes)
   })
 
@@ -106,7 +112,7 @@ describe('the rest of a body', () => {
 })
 
 it('edits a body of bytes', () => {
-  const call = { model: 'm', stream: false, header: () => undefined, replaced() {} }
+  const call = { model: 'm', stream: false, header: () => undefined, ...unreported }
   const bytes = new TextEncoder().encode('{"a":"é"}')
   expect(editRequestBody(bytes, { overrides: { b: 1 } }, undefined, call)).toBe('{"a":"é","b":1}')
 })

@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts'
 import { editJson, spliceJson } from '../base/json/edit.ts'
 import { isObject, type Json, type JsonObject, type Member, scanJson, stringifyExact } from '../base/json/json.ts'
 import { parseExact } from '../base/json/parse.ts'
+import type { Loss } from '../formats/ir.ts'
 import type { Hosting } from './upstream.ts'
 
 /** Changes to request bodies in a target's configuration. */
@@ -21,6 +22,8 @@ export interface BodyEditCall {
   header(name: string): string | undefined
   /** Reports a field whose value is replaced by a different one. */
   replaced(field: string): void
+  /** Reports a part of the request that its host does not get. */
+  lost(loss: Loss): void
 }
 
 /**
@@ -47,7 +50,8 @@ export function editRequestBody(
     whole = { ...whole, ...marks }
   }
   if (hosting?.edit === undefined) return edited ?? body
-  const { set = {}, drop = [] } = hosting.edit({ body: whole, ...call })
+  const { set = {}, drop = [], losses = [] } = hosting.edit({ body: whole, ...call })
+  for (const loss of losses) call.lost(loss)
   if (Object.keys(set).length === 0 && drop.length === 0) return edited ?? body
   return editJson(edited ?? text, membersOf(edited ?? text), set, drop)
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json/json.ts'
 import type { OperationName, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { HostedBody } from '../formats/codec.ts'
+import type { Loss } from '../formats/ir.ts'
 import type { ModelRule, Quirks } from '../formats/target-traits.ts'
 import type { FramingName } from '../http/framing/framing.ts'
 
@@ -109,6 +110,8 @@ export interface Hosting {
   readonly body?: HostedBody
   /** Returns the changes that the host requires in a request's body. Default: none. */
   edit?(call: HostedCall): BodyEdit
+  /** Returns the changes to a body that a client wrote in the form `body`. Default: none, so that it keeps every byte. */
+  editHosted?(call: HostedCall): BodyEdit
   /** Returns the changes that the host requires in the body of a token count. Default: none. */
   editCount?(call: HostedCall): BodyEdit
   /**
@@ -134,6 +137,8 @@ export interface HostedCall {
 export interface BodyEdit {
   readonly set?: JsonObject
   readonly drop?: readonly string[]
+  /** Parts of the request that the changes remove. */
+  readonly losses?: readonly Loss[]
 }
 
 /**

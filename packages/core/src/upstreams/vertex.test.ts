@@ -18,14 +18,14 @@ function url(given: VertexOptions, format: 'gemini' | 'messages' | 'chat', model
 }
 
 function sent(format: 'gemini' | 'messages', body: JsonObject): JsonObject {
-  const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
+  const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined, lost: () => undefined }
   return JSON.parse(
     editRequestBody(JSON.stringify(body), {}, vertex(options).hosting?.[format], call) as string,
   ) as JsonObject
 }
 
 function counted(format: 'gemini' | 'messages', body: JsonObject): JsonObject {
-  const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
+  const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined, lost: () => undefined }
   const edit = vertex(options).hosting?.[format]?.editCount
   if (edit === undefined) throw new Error('there is no edit')
   return JSON.parse(editRequestBody(JSON.stringify(body), {}, { edit }, call) as string) as JsonObject
@@ -159,7 +159,13 @@ describe('a body for vertex', () => {
 
   it('keeps every character of a Gemini body with roles', () => {
     const text = '{ "contents":[{"role":"user","parts":[{"text":"h\\u00ef"}]}], "n":12345678901234567890 }'
-    const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
+    const call = {
+      model: 'm',
+      stream: false,
+      header: () => undefined,
+      replaced: () => undefined,
+      lost: () => undefined,
+    }
     expect(editRequestBody(text, {}, vertex(options).hosting?.gemini, call)).toBe(text)
   })
 

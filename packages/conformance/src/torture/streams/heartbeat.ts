@@ -1,7 +1,7 @@
 import { blocksOf } from '../../base/client-events.ts'
 import type { ClientFormat } from '../../base/client-formats.ts'
+import { eventData } from '../../base/content/content.ts'
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
-import { eventData } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Pair, Target } from '../check.ts'

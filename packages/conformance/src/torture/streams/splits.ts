@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { ClientFormat } from '../../base/client-formats.ts'
+import { readRecording } from '../../base/content/recording.ts'
 import {
   type Exchange,
   type Format,
@@ -8,7 +9,6 @@ import {
   recordedExchanges,
   whyNoRecordings,
 } from '../../base/recorded-traffic.ts'
-import { readRecording } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { type Cuts, cut } from '../../base/upstream-fetch.ts'
 import { beginStream } from '../../base/upstream-responses.ts'

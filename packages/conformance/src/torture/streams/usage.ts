@@ -1,13 +1,10 @@
 import { readEvents } from '../../base/client-events.ts'
 import type { ClientFormat } from '../../base/client-formats.ts'
+import type { ResponseContent as Said, UsageTotals } from '../../base/content/content.ts'
+import { readOllama } from '../../base/content/ollama.ts'
+import { readRecording } from '../../base/content/recording.ts'
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import {
-  readOllama,
-  readRecording,
-  type ResponseContent as Said,
-  type UsageTotals,
-} from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'

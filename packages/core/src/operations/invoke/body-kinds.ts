@@ -49,12 +49,40 @@ const bodyKinds: readonly BodyKind[] = [
   },
 ]
 
+interface RefusedKind {
+  readonly title: string
+  /** Members by which such a body is known. The first one is named in the error. */
+  readonly has: readonly [string, ...string[]]
+}
+
+/** Formats of vendors whose models all have Converse. The first one names a body that is refused. */
+const refusedKinds: readonly RefusedKind[] = [
+  { title: 'Amazon Nova (`schemaVersion`)', has: ['schemaVersion'] },
+  { title: 'Amazon Nova (`inferenceConfig`)', has: ['inferenceConfig'] },
+  {
+    title: 'text models of Amazon Titan (`inputText` and `textGenerationConfig`)',
+    has: ['textGenerationConfig', 'inputText'],
+  },
+  { title: 'image models of Amazon (`taskType`)', has: ['taskType'] },
+  { title: 'Meta Llama (`prompt` and `max_gen_len`)', has: ['max_gen_len', 'prompt'] },
+  { title: 'Claude’s text completions (`prompt` and `max_tokens_to_sample`)', has: ['max_tokens_to_sample', 'prompt'] },
+  { title: 'models that complete a text, such as Mistral and DeepSeek (`prompt`)', has: ['prompt'] },
+  { title: 'Cohere Command (`message`)', has: ['message'] },
+]
+
 /** Returns the format of a body. Throws GatewayError `invalid_request` for a body of another format. */
 export function bodyKindOf(body: JsonObject): BodyKind {
   const has = (name: string): boolean => body[name] !== undefined
   const found = bodyKinds.find((kind) => kind.has.every(has) && !(kind.lacks ?? []).some(has))
   if (found !== undefined) return found
   const titles = bodyKinds.map(({ title }) => title).join(', ')
+  const refused = refusedKinds.find((kind) => kind.has.every(has))
+  if (refused !== undefined)
+    throw new GatewayError(
+      'invalid_request',
+      `Malformed input request: this is a body of ${refused.title}, which the gateway's InvokeModel does not accept. To call such a model, use Converse, whose bodies are the same for all models. InvokeModel accepts ${titles}.`,
+      { param: refused.has[0] },
+    )
   throw new GatewayError(
     'invalid_request',
     `Malformed input request: the gateway knows no format with these fields. InvokeModel accepts ${titles}. For all other models, use Converse.`,

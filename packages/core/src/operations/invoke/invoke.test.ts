@@ -281,6 +281,38 @@ describe('a client of Converse with an upstream of chat', () => {
   })
 })
 
+describe('the beta flags of a body of Converse', () => {
+  const bodyWith = (fields: object) => JSON.stringify({ messages: hi, additionalModelRequestFields: fields })
+  const at = '/additionalModelRequestFields/anthropic_beta'
+
+  test.each([
+    ['both formats', undefined, [at]],
+    ['Converse only', ['converse'], [at, '/anthropic-beta']],
+  ] as const)('are those of the upstream’s option, and others are reported: %s', async (_, formats, lost) => {
+    const options = { region: 'us-east-1', apiKey: secret, betas: ['b2', 'b3'] }
+    const upstreams = { b: bedrock({ ...options, ...(formats === undefined ? {} : { formats }) }) }
+    const { post, seen, finished } = setUpBedrock({ [host]: asJson(conversed) }, { upstreams })
+    const sent = bodyWith({ top_k: 1, anthropic_beta: ['b1', 'b2'] })
+    const response = await post(pathTo(claude, 'converse'), sent, { 'anthropic-beta': 'b3, b4' })
+    expect(response.status).toBe(200)
+    const flags = formats === undefined ? ['b2'] : ['b2', 'b3']
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual(JSON.parse(bodyWith({ top_k: 1, anthropic_beta: flags })))
+    expect(finished[0]?.losses.map(({ path }) => path)).toEqual(lost)
+    expect(response.headers.get('modelgate-loss')).toContain(`"${at}";kind=unsupported;severity=note`)
+  })
+
+  test('pass unchanged if all are in the option, or without it', async () => {
+    const passing = ` ${bodyWith({ anthropic_beta: ['b1'] })}`
+    for (const betas of [['b1'], undefined]) {
+      const upstreams = { b: bedrock({ region: 'us-east-1', apiKey: secret, ...(betas && { betas }) }) }
+      const { post, seen, finished } = setUpBedrock({ [host]: asJson(conversed) }, { upstreams })
+      await post(pathTo(claude, 'converse'), passing)
+      expect(seen[0]?.body).toBe(passing)
+      expect(finished[0]?.losses).toEqual([])
+    }
+  })
+})
+
 describe('InvokeModel with a body of Anthropic', () => {
   const body = `{"anthropic_version":"bedrock-2023-05-31",  "max_tokens":10,"anthropic_beta":["b1"],"messages":[{"role":"user","content":"hi"}]}`
 
@@ -319,6 +351,21 @@ describe('InvokeModel with a body of Anthropic', () => {
       expect(seen).toEqual([])
     },
   )
+
+  test('loses the beta flags that the upstream’s option does not contain, and reports them', async () => {
+    const upstreams = { b: bedrock({ region: 'us-east-1', apiKey: secret, betas: ['b2'] }) }
+    const { post, seen, finished } = setUpBedrock({ [host]: asJson(message) }, { upstreams })
+    const flags = body.replace('["b1"]', '["b1","b2",3]')
+    expect((await post(pathTo(claude, 'invoke'), flags)).status).toBe(200)
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ ...JSON.parse(body), anthropic_beta: ['b2'] })
+    expect(finished[0]?.losses.map(({ path, severity, detail }) => [path, severity, detail])).toEqual([
+      ['/anthropic_beta', 'note', "the upstream's option 'betas' does not contain 'b1'"],
+      ['/anthropic_beta', 'note', "the upstream's option 'betas' does not contain a value that is no text"],
+    ])
+    const passing = body.replace('b1', 'b2')
+    await post(pathTo(claude, 'invoke'), passing)
+    expect(seen[1]?.body).toBe(passing)
+  })
 
   test('becomes a body of Anthropic’s own API for an upstream of it', async () => {
     const { post, seen } = setUp({ m: asJson(message) })
@@ -418,10 +465,23 @@ describe('InvokeModel with another body', () => {
   })
 
   it.each<[JsonObject, string]>([
-    [{ prompt: 'hi' }, 'InvokeModel accepts Anthropic Messages'],
-    [{ schemaVersion: 'messages-v1', messages: hi }, 'use Converse'],
-    [{ inputText: 'hi', textGenerationConfig: {} }, 'use Converse'],
+    [{ input: 'hi' }, 'knows no format with these fields. InvokeModel accepts Anthropic Messages'],
     [{ inputText: '' }, "'inputText'"],
+    ...(
+      [
+        ['Amazon Nova', { schemaVersion: 'messages-v1', messages: hi }],
+        ['Amazon Nova', { messages: hi, inferenceConfig: { maxTokens: 9 } }],
+        ['text models of Amazon Titan', { inputText: 'hi', textGenerationConfig: {} }],
+        ['image models of Amazon', { taskType: 'TEXT_IMAGE', textToImageParams: { text: 'hi' } }],
+        ['Meta Llama', { prompt: 'hi', max_gen_len: 9 }],
+        ['Claude’s text completions', { prompt: 'hi', max_tokens_to_sample: 9 }],
+        ['models that complete a text', { prompt: '<s>[INST] hi [/INST]', max_tokens: 9 }],
+        ['Cohere Command', { message: 'hi' }],
+      ] as const
+    ).flatMap(([family, body]): [JsonObject, string][] => [
+      [body as JsonObject, `a body of ${family}`],
+      [body as JsonObject, 'use Converse'],
+    ]),
   ])('is rejected with what is accepted: %j', async (body, message) => {
     const { post, seen } = setUp({})
     const response = await post(pathTo('real', 'invoke'), body)
@@ -490,7 +550,8 @@ describe('count-tokens', () => {
     ['object', invokeModel('[]')],
     ['deeper', invokeModel(`{"messages":${'['.repeat(200)}${']'.repeat(200)}}`)],
     ['embeddings', invokeModel({ inputText: 'hi' })],
-    ['no format', invokeModel({ prompt: 'hi' })],
+    ['no format', invokeModel({ input: 'hi' })],
+    ['models that complete a text', invokeModel({ prompt: 'hi' })],
     ['input.converse.messages', { input: { converse: { messages: [{ role: 'user', content: 'hi' }] } } }],
   ])('rejects an input, with a message about %s', async (word, body) => {
     const { post } = setUp({})
