@@ -282,7 +282,7 @@ describe('fields that chat and responses share', () => {
     const outcome = request('chat', 'responses', { messages: [...text, { role: 'user', content: 'hi' }] })
     expect(reported(outcome)).toEqual(['/messages/0/content/0/prompt_cache_breakpoint unsupported note'])
     expect(outcome.sent).not.toContain('prompt_cache_breakpoint')
-    expect(reported(request('chat', 'messages', chatBody)).filter((one) => one.includes('breakpoint'))).toHaveLength(2)
+    expect(reported(request('chat', 'gemini', chatBody)).filter((one) => one.includes('breakpoint'))).toHaveLength(2)
   })
 })
 

@@ -51,9 +51,29 @@ export interface Sealed {
 export interface Located {
   at?: string
 }
+/** How long a provider keeps a cached prompt at least. */
+export type CacheLifetime = '5m' | '30m' | '1h' | '12h'
+
+/** The prompt up to this node is to be cached. A type and not an interface: parts are compared as JSON. */
+export type CacheHint = {
+  ttl?: CacheLifetime
+  /** The place of the hint, if it is not in the node itself. */
+  at?: string
+  /** The hint is an OpenAI breakpoint, or the target's model accepts one. */
+  isBreakpoint?: boolean
+}
+
+/** Settings of the provider's prompt cache for a whole request. */
+export interface PromptCache {
+  /** True: the provider chooses where the cached prompt ends, in addition to the hints. False: it does not. */
+  automatic?: boolean
+  ttl?: CacheLifetime
+  /** The request only fills the cache. No response is generated. */
+  prewarm?: boolean
+}
+
 interface Annotated extends Located {
-  /** `at`: the place of the hint, if it is not in the node itself. */
-  cache?: { ttl?: '5m' | '1h'; at?: string }
+  cache?: CacheHint
   extra?: Extra
 }
 
@@ -68,6 +88,7 @@ export interface ModelRequest {
   user?: { id?: string; cacheKey?: string; safetyId?: string }
   metadata?: Record<string, string>
   serviceTier?: string
+  cache?: PromptCache
   extra?: Extra
   /** Paths of IR fields in the client's body, keyed `sampling.maxTokens`; see `fieldPointer` for the defaults. */
   at?: { [irField: string]: string }

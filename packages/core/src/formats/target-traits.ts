@@ -127,6 +127,8 @@ export interface ModelRule {
   readonly refusesWhileReasoning?: readonly ModelSetting[]
   /** Settings that the model lets a request change within its conversation, where the upstream does. Default: none. */
   readonly laterChanges?: readonly ('effort' | 'tools')[]
+  /** The model accepts `prompt_cache_breakpoint`, so that cache hints of other formats are sent. Default false: they are reported. */
+  readonly cacheBreakpoints?: boolean
   /** Restrictions in single formats. */
   readonly formats?: { readonly [F in UpstreamFormat]?: FormatRule }
 }

@@ -44,9 +44,22 @@ const laterTools = { laterChanges: ['tools'] } as const satisfies Facts
 const astraSource = 'https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-6-astra'
 const toolsSource = 'https://github.com/langchain-ai/langchainjs/releases/tag/@langchain%2Fopenai@1.6.3'
 
-const six = { ...switchable(efforts('none', 'max'), 'medium'), ...chatUpTo(efforts('none', 'xhigh')), ...laterTools }
-const sixAlwaysReasoning = { ...reasons(efforts('low', 'max')), ...chatUpTo(efforts('low', 'xhigh')), ...laterTools }
-const fiveSix = { ...switchable(efforts('none', 'max'), 'medium'), ...noChatTools, ...laterTools }
+/** Facts of models that accept explicit breakpoints of the prompt cache: `gpt-5.6` and later ones. */
+const breakpoints = { cacheBreakpoints: true } as const satisfies Facts
+
+const six = {
+  ...breakpoints,
+  ...switchable(efforts('none', 'max'), 'medium'),
+  ...chatUpTo(efforts('none', 'xhigh')),
+  ...laterTools,
+}
+const sixAlwaysReasoning = {
+  ...breakpoints,
+  ...reasons(efforts('low', 'max')),
+  ...chatUpTo(efforts('low', 'xhigh')),
+  ...laterTools,
+}
+const fiveSix = { ...breakpoints, ...switchable(efforts('none', 'max'), 'medium'), ...noChatTools, ...laterTools }
 const five = { ...reasons(efforts('minimal', 'high')), ...laterTools }
 const pro = { ...reasons(efforts('medium', 'xhigh')), ...responsesOnly }
 const codex = (most: Effort): Facts => ({ ...reasons(efforts('low', most)), ...responsesOnly })

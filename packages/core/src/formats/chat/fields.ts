@@ -44,6 +44,10 @@ export const fieldPointers = {
   'user.safetyId': '/safety_identifier',
   metadata: '/metadata',
   serviceTier: '/service_tier',
+  cache: '/prompt_cache_options',
+  'cache.automatic': '/prompt_cache_options/mode',
+  'cache.ttl': '/prompt_cache_options/ttl',
+  'cache.prewarm': '/prompt_cache_options/prewarm',
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of IR response fields in a chat response. */

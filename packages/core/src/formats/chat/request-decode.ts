@@ -15,6 +15,7 @@ import {
   type Unread,
   unread,
 } from '../shared/json-fields.ts'
+import { decodeCacheOptions } from '../shared/prompt-cache.ts'
 import { fieldPointers, isEffort, summaries, verbosities } from './fields.ts'
 import { decodeChoice, decodeFunction, decodeTool, legacyPointer } from './tools.ts'
 import { decodeMessages } from './turn-decode.ts'
@@ -37,6 +38,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   const user: NonNullable<ModelRequest['user']> = {}
   put(user, 'id', takeString(fields, 'user'))
   put(user, 'cacheKey', takeString(fields, 'prompt_cache_key'))
+  put(request, 'cache', decodeCacheOptions(fields))
   put(user, 'safetyId', takeString(fields, 'safety_identifier'))
   put(request, 'user', filled(user, 'user', at))
   put(request, 'metadata', take(fields, 'metadata', isStrings))

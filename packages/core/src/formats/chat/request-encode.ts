@@ -1,8 +1,9 @@
-import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
-import type { ModelRequest, Nothing, Output, Reasoning, Sampling } from '../ir.ts'
+import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
+import type { ModelRequest, Nothing, Output, PromptCache, Reasoning, Sampling } from '../ir.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { shortenToolNames } from '../shared/names.ts'
-import { fieldPointer, isWrittenIn, loss, ownExtra, reportField } from '../shared/report.ts'
+import { encodeCacheOptions, reportCacheSettings, reportPrewarm } from '../shared/prompt-cache.ts'
+import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { fieldPointers, toolNames } from './fields.ts'
 import { applyQuirks } from './quirks.ts'
@@ -32,6 +33,7 @@ export function encodeRequest(modelRequest: ModelRequest, context: EncodeContext
     user,
     metadata,
     serviceTier,
+    cache,
     extra,
     at: _at,
     ...rest
@@ -39,7 +41,6 @@ export function encodeRequest(modelRequest: ModelRequest, context: EncodeContext
   rest satisfies Nothing
   const own = ownExtra(extra, 'chat', '', context.report)
   const messages = encodeTurns(turns, context)
-  dropBreakpoints(messages, context)
   const out: JsonObject = { ...own, model: context.target.model, messages }
   if (sampling !== undefined) encodeSampling(sampling, out, request, context)
   if (tools !== undefined) encodeTools(tools, out, request, context)
@@ -48,6 +49,7 @@ export function encodeRequest(modelRequest: ModelRequest, context: EncodeContext
   if (user !== undefined) encodeUserIds(user, out, request, context)
   put(out, 'metadata', metadata)
   put(out, 'service_tier', serviceTier)
+  if (cache !== undefined) encodeCacheSettings(cache, out, request, context)
   if (stream) {
     out.stream = true
     // Always requested for metering. The response encoder shows usage only to clients that requested it.
@@ -236,15 +238,18 @@ function encodeFormat(
   return { ...outer, type: 'json_schema', json_schema: inner }
 }
 
-/** Upstreams without `prompt_cache_key` have no breakpoints either, and some reject unknown fields. */
-function dropBreakpoints(messages: readonly JsonObject[], context: EncodeContext): void {
-  if (context.target.quirks.lacks?.prompt_cache_key === undefined) return
-  for (const [index, { content }] of messages.entries())
-    for (const part of Array.isArray(content) ? content : [])
-      if (isObject(part) && part.prompt_cache_breakpoint !== undefined) {
-        delete part.prompt_cache_breakpoint
-        reportField('prompt_cache_breakpoint', pointer('/messages', index), context.report)
-      }
+function encodeCacheSettings(
+  { prewarm: _, ...cache }: PromptCache,
+  out: JsonObject,
+  request: ModelRequest,
+  context: EncodeContext,
+): void {
+  const { report, target } = context
+  if (target.quirks.lacks?.prompt_cache_options !== undefined) reportCacheSettings(request, 'the upstream', report)
+  else {
+    reportPrewarm(request, 'chat completions', report)
+    encodeCacheOptions(out, cache, fieldPointer('cache.ttl', request.at, undefined), report)
+  }
 }
 
 /** OpenAI rejects longer user ids. Claude Code's id, a JSON text, has about 150 characters. */

@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Located, ModelRequest, Nothing, Report, Tool, ToolChoice } from '../ir.ts'
+import type { CacheHint, Located, ModelRequest, Nothing, Report, Tool, ToolChoice } from '../ir.ts'
 import { drop, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { decodeBreakpoint, encodeBreakpoint } from '../shared/prompt-cache.ts'
 import { cachePlace, loss, ownExtra } from '../shared/report.ts'
 import { nativeToolName } from '../shared/tools.ts'
 import type { Quirks } from '../target-traits.ts'
@@ -181,14 +182,9 @@ export function encodeFunctions(
   else context.report.add(loss('/tool_choice', 'this choice cannot be written in the `functions` field'))
 }
 
-interface CacheHint {
-  ttl?: '5m' | '1h'
-  at?: string
-}
-
-/** Reads `cache_control`, a field of several providers that chat itself lacks. Unknown forms stay unread. */
+/** Reads `cache_control`, a field of several providers that chat itself lacks, or OpenAI's breakpoint. Unknown forms stay unread. */
 export function decodeCache(fields: Unread): CacheHint | undefined {
-  if (!isObject(fields.cache_control)) return undefined
+  if (!isObject(fields.cache_control)) return decodeBreakpoint(fields)
   const inner = unread(fields.cache_control)
   const { type, ttl } = inner
   drop(inner, 'type')
@@ -199,14 +195,24 @@ export function decodeCache(fields: Unread): CacheHint | undefined {
   return ttl === '5m' || ttl === '1h' ? { ttl } : {}
 }
 
+/**
+ * Writes the cache hint of a node.
+ *
+ * @param isPart the node is content of a message of the client: OpenAI accepts breakpoints there
+ */
 export function encodeCache(
   out: JsonObject,
   node: Located & { cache?: CacheHint },
   quirks: Quirks,
   report: Report,
+  isPart = false,
 ): void {
   if (node.cache === undefined) return
-  if (quirks.cacheControl)
-    out.cache_control = { type: 'ephemeral', ...(node.cache.ttl === undefined ? {} : { ttl: node.cache.ttl }) }
+  const { ttl, isBreakpoint } = node.cache
+  // Upstreams without the key have no breakpoints either, and some reject unknown fields.
+  if (isPart && isBreakpoint === true && quirks.lacks?.prompt_cache_key === undefined)
+    encodeBreakpoint(out, node, report)
+  else if (quirks.cacheControl)
+    out.cache_control = { type: 'ephemeral', ...(ttl === '5m' || ttl === '1h' ? { ttl } : {}) }
   else report.add(loss(cachePlace(node), 'chat completions has no cache hints', 'unsupported', 'note'))
 }

@@ -307,12 +307,12 @@ function encodeText(part: TextPart, context: EncodeContext): JsonObject {
     context.report.add(loss(pointer(at, 'citations'), detail, 'unsupported', 'note'))
   }
   const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), type: 'text', text }
-  encodeCache(out, part, context.target.quirks, context.report)
+  encodeCache(out, part, context.target.quirks, context.report, true)
   return out
 }
 
 function withCache(out: JsonObject | undefined, part: MediaPart, context: EncodeContext): JsonObject | undefined {
-  if (out !== undefined) encodeCache(out, part, context.target.quirks, context.report)
+  if (out !== undefined) encodeCache(out, part, context.target.quirks, context.report, true)
   return out
 }
 

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, pointer } from '../../base/json/json.ts'
 import { parseInnerJson } from '../../base/json/parse.ts'
 import type { CodecContext } from '../codec.ts'
 import type {
+  CacheHint,
   Located,
   NativePart,
   Nothing,
@@ -335,7 +336,7 @@ function encodeNative(part: NativePart, { report }: CodecContext): JsonObject | 
 }
 
 interface Cached extends Located {
-  cache?: { ttl?: '5m' | '1h'; at?: string }
+  cache?: CacheHint
 }
 
 /** Returns the fields of a block that other formats lack. Decoders keep them under the block's kind. */
@@ -353,8 +354,9 @@ export function cachePoint(node: Cached, cacheTraits: ConverseTraits['cache'], {
     report.add(loss(place, 'the model does not accept a cache point in this place', 'unsupported', 'note'))
     return []
   }
-  if (cache.ttl === '1h' && !cacheTraits.hour)
+  const isLong = cache.ttl === '1h' || cache.ttl === '12h'
+  if (isLong && !cacheTraits.hour)
     report.add(loss(place, 'the model caches for five minutes, not for an hour', 'approximated', 'note'))
-  const ttl = cache.ttl !== undefined && cacheTraits.hour ? { ttl: cache.ttl } : {}
-  return [{ cachePoint: { type: 'default', ...ttl } }]
+  const ttl = isLong ? '1h' : cache.ttl === '5m' ? '5m' : undefined
+  return [{ cachePoint: { type: 'default', ...(ttl !== undefined && cacheTraits.hour ? { ttl } : {}) } }]
 }

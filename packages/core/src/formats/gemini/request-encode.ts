@@ -3,6 +3,7 @@ import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Output, Part, Sampling, ToolCallPart, Turn } from '../ir.ts'
 import { append, assignOwn } from '../shared/json-fields.ts'
 import { shortenToolNames } from '../shared/names.ts'
+import { reportCacheSettings } from '../shared/prompt-cache.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { encodeTier, fieldPointers, reportCache, toolNames } from './fields.ts'
@@ -35,6 +36,7 @@ export function encodeRequest(original: ModelRequest, context: EncodeContext): J
     user,
     metadata,
     serviceTier,
+    cache,
     extra,
     at: _at,
     ...rest
@@ -54,6 +56,7 @@ export function encodeRequest(original: ModelRequest, context: EncodeContext): J
   if (user !== undefined) reportUser(user, request, context)
   if (metadata !== undefined) reportUnsupported('metadata', 'generateContent has no metadata', 'note', request, context)
   if (serviceTier !== undefined) encodeServiceTier(serviceTier, out, request, context)
+  if (cache !== undefined) reportCacheSettings(request, 'generateContent', context.report)
   return out
 }
 

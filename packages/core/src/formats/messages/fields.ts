@@ -40,6 +40,10 @@ export const fieldPointers = {
   'user.safetyId': '/metadata',
   metadata: '/metadata',
   serviceTier: '/service_tier',
+  cache: '/cache_control',
+  'cache.automatic': '/cache_control',
+  'cache.ttl': '/cache_control/ttl',
+  'cache.prewarm': '/max_tokens',
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of a response's IR in a message. The whole message is its one choice. */

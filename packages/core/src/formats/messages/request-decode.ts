@@ -15,6 +15,7 @@ import {
 } from '../shared/json-fields.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
 import { decodeContent, meaningfulFields, nativeBlock } from './blocks-decode.ts'
+import { decodeCache } from './cache.ts'
 import { createChangeDecoder } from './settings-changes.ts'
 import { decodeThinking } from './thinking-decode.ts'
 import { decodeTools, isDeferred } from './tools.ts'
@@ -33,10 +34,22 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   decodeFormat(request, fields, outputConfig)
   decodeUser(request, fields)
   decodeTier(request, fields)
+  decodePromptCache(request, fields)
   keepUnread(fields, 'output_config', outputConfig)
   const rest = meaningfulFields(fields)
   if (rest !== undefined) request.extra = { messages: rest }
   return request
+}
+
+/** A request for no token only fills the cache. */
+function decodePromptCache(request: ModelRequest, fields: Unread): void {
+  const automatic = decodeCache(fields)
+  if (automatic !== undefined) request.cache = { ...automatic, automatic: true }
+  if (request.sampling?.maxTokens !== 0) return
+  const { maxTokens: _, ...sampling } = request.sampling
+  delete request.sampling
+  put(request, 'sampling', undefinedIfEmpty(sampling))
+  request.cache = { ...request.cache, prewarm: true }
 }
 
 const undefinedIfEmpty = <T extends object>(group: T): T | undefined =>

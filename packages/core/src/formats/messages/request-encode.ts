@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Nothing, Output, Sampling, Tool } from '../ir.ts'
+import type { ModelRequest, Nothing, Output, PromptCache, Sampling, Tool } from '../ir.ts'
 import { createToolIds, shortenToolNames, type ToolIds } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
+import { cacheControl } from './cache.ts'
 import { hasThread, threadRefused } from './error.ts'
 import { callIds, fieldPointers, toolNames } from './fields.ts'
 import { defaultMaxTokens, encodeThinking, lowerOutputSchema, type ModelTraits, modelTraits } from './models.ts'
@@ -42,6 +43,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
     user,
     metadata,
     serviceTier,
+    cache,
     extra,
     at,
     ...rest
@@ -85,7 +87,22 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   if (metadata !== undefined)
     reportLoss('metadata', 'messages stores no metadata except the user id', 'unsupported', 'note')
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
+  if (cache !== undefined) encodeCache(cache, hasCacheHint(request), out, reportLoss)
   return out
+}
+
+const hasCacheHint = ({ turns, tools }: ModelRequest): boolean =>
+  turns.some(({ cache, parts }) => cache !== undefined || parts.some((part) => part.cache !== undefined)) ||
+  tools?.list.some((tool) => tool.cache !== undefined) === true
+
+function encodeCache(cache: PromptCache, isHinted: boolean, out: JsonObject, reportLoss: ReportLoss): void {
+  const { automatic, ttl, prewarm, ...rest } = cache
+  rest satisfies Nothing
+  if (ttl === '30m' || ttl === '12h')
+    reportLoss('cache.ttl', `messages caches for five minutes or an hour, not for '${ttl}'`, 'approximated', 'note')
+  // Without a mark nothing would be cached.
+  if (automatic === true || (prewarm === true && !isHinted)) out.cache_control = cacheControl(cache)
+  if (prewarm === true) out.max_tokens = 0
 }
 
 /** Ids of a request without tool calls. */

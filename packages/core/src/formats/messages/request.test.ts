@@ -155,7 +155,6 @@ test('decodes a request to the IR', () => {
     serviceTier: 'default',
   })
   expect(Object.keys(request.extra?.messages ?? {}).sort()).toEqual([
-    'cache_control',
     'container',
     'context_management',
     'invented_last_week',

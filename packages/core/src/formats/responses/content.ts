@@ -2,7 +2,8 @@ import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } fr
 import type { CodecContext } from '../codec.ts'
 import type { Citation, Nothing, Part, TextPart } from '../ir.ts'
 import { drop, leftover, takeArray, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { cachePlace, loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
+import { decodeBreakpoint, encodeBreakpoint } from '../shared/prompt-cache.ts'
+import { cachePlace, loss, ownExtra, shapeOf } from '../shared/report.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
 
 /** Decodes the content of a message or of a tool result: a string, or a list of parts. */
@@ -20,6 +21,7 @@ function decodePart(source: Json, at: string): Part {
   const part = decodeText(type, fields) ?? decodeMedia(type, fields)
   if (part === undefined) return { type: 'native', format: 'responses', value: source, at }
   part.at = at
+  put(part, 'cache', decodeBreakpoint(fields))
   const rest = meaningfulFields(fields)
   if (rest !== undefined) part.extra = { responses: rest }
   return part
@@ -65,7 +67,13 @@ export function encodeInputPart(
   within: 'message' | 'result',
   context: CodecContext,
 ): JsonObject | undefined {
-  reportCache(part, context)
+  const encoded = encodeUnmarkedPart(part, within, context)
+  if (part.cache?.isBreakpoint !== true) reportCache(part, context)
+  else if (encoded !== undefined) encodeBreakpoint(encoded, part, context.report)
+  return encoded
+}
+
+function encodeUnmarkedPart(part: Part, within: 'message' | 'result', context: CodecContext): JsonObject | undefined {
   if (part.type === 'text') {
     const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
     rest satisfies Nothing
@@ -96,12 +104,7 @@ export function collapseContent(content: JsonObject[]): string | JsonObject[] {
 /** Encodes a text or a refusal as content of an assistant message. */
 export function encodeOutputPart(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
   const { at = '' } = part
-  const {
-    messageItem: _,
-    prompt_cache_breakpoint: breakpoint,
-    ...own
-  } = ownExtra(part.extra, 'responses', at, context.report) ?? {}
-  if (breakpoint !== undefined) reportField('prompt_cache_breakpoint', at, context.report)
+  const { messageItem: _, ...own } = ownExtra(part.extra, 'responses', at, context.report) ?? {}
   if (part.type === 'refusal') {
     const { type, text, cache: _cache, extra: _extra, at: _at, ...rest } = part
     rest satisfies Nothing

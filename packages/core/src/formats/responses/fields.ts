@@ -47,6 +47,10 @@ export const fieldPointers = {
   'user.safetyId': '/safety_identifier',
   metadata: '/metadata',
   serviceTier: '/service_tier',
+  cache: '/prompt_cache_options',
+  'cache.automatic': '/prompt_cache_options/mode',
+  'cache.ttl': '/prompt_cache_options/ttl',
+  'cache.prewarm': '/prompt_cache_options/prewarm',
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of the IR's response fields. The one choice is the whole response; log probabilities stand on each text. */

@@ -15,6 +15,7 @@ import {
   type Unread,
   unread,
 } from '../shared/json-fields.ts'
+import { decodeCacheOptions } from '../shared/prompt-cache.ts'
 import { loss, reportUnknown, shapeOf } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
 import { meaningfulFields } from './content.ts'
@@ -58,6 +59,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   put(request, 'user', filled(user))
   put(request, 'metadata', take(fields, 'metadata', isStrings))
   put(request, 'serviceTier', takeString(fields, 'service_tier'))
+  put(request, 'cache', decodeCacheOptions(fields))
   dropDefaults(fields)
   const extra = leftover(fields)
   if (extra !== undefined) request.extra = { responses: extra }

@@ -1,8 +1,8 @@
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { AcceptedChanges } from '../codec.ts'
-import type { Effort, ModelRequest, Report, Turn } from '../ir.ts'
+import type { Effort, ModelRequest, Part, Report, Turn } from '../ir.ts'
 import type { ModelRule, ModelSetting } from '../target-traits.ts'
-import { fieldPointer, loss } from './report.ts'
+import { cachePlace, fieldPointer, loss } from './report.ts'
 import { applySettingsChanges } from './settings-changes.ts'
 
 /** Values that equal the absence of the setting. */
@@ -71,6 +71,7 @@ export function fitToModel(
   if (rule === undefined) return { request, restricted: false }
   const fitting: Fitting = { request: applySettingsChanges(request, accepted, format, report), rule, report }
   fitChanges(fitting)
+  if (rule.cacheBreakpoints === true) fitting.request = withBreakpoints(fitting.request)
   const restrictedEffort = fitEffort(fitting, rule.formats?.[format]?.efforts)
   const restrictedTools = rule.formats?.[format]?.tools === 'without-reasoning' && fitTools(fitting, format)
   for (const setting of rule.refuses ?? []) remove(fitting, setting, 'the model does not accept it')
@@ -79,6 +80,22 @@ export function fitToModel(
       remove(fitting, setting, 'the model accepts it only without reasoning')
   const restricted = restrictedEffort || restrictedTools || rule.notServedIn?.includes(format) === true
   return { request: fitting.request, restricted }
+}
+
+/** Turns the cache hints of turns and their parts into breakpoints. The hint of a turn applies to its last part. */
+function withBreakpoints(request: ModelRequest): ModelRequest {
+  if (!request.turns.some(({ cache, parts }) => cache !== undefined || parts.some((part) => part.cache !== undefined)))
+    return request
+  const turns = request.turns.map(({ cache: ofTurn, ...turn }): Turn => {
+    const parts = turn.parts.map((part, index): Part => {
+      const cache = part.cache ?? (index === turn.parts.length - 1 ? ofTurn : undefined)
+      return cache === undefined
+        ? part
+        : { ...part, cache: { ...cache, at: cachePlace({ ...part, cache }), isBreakpoint: true } }
+    })
+    return { ...turn, parts }
+  })
+  return { ...request, turns }
 }
 
 interface Fitting {

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, pointer } from '../../base/json/json.ts'
 import type { AnyFormat } from '../../base/names.ts'
 import type { ClientCodec } from '../codec.ts'
-import type { Extra, Located, Loss, ModelRequest, Report } from '../ir.ts'
+import type { CacheHint, Extra, Located, Loss, ModelRequest, Report } from '../ir.ts'
 import { setOwn } from './json-fields.ts'
 
 /** Fields whose loss does not change a response, such as bookkeeping and cache hints. Reported as notes. */
@@ -219,8 +219,8 @@ export const isWrittenIn = ({ at }: ModelRequest, pointers: ClientCodec['fieldPo
   at?.turns === undefined || (at.turns === pointers.turns && at['user.id'] === pointers['user.id'])
 
 /** Returns the place of a node's cache hint. Most formats have it in the node. */
-export const cachePlace = ({ at = '', cache }: Located & { readonly cache?: Located }): string =>
-  cache?.at ?? pointer(at, 'cache_control')
+export const cachePlace = ({ at = '', cache }: Located & { readonly cache?: CacheHint }): string =>
+  cache?.at ?? pointer(at, cache?.isBreakpoint === true ? 'prompt_cache_breakpoint' : 'cache_control')
 
 export const loss = (
   path: string,
