@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, objectOf, parseJson } from '../ba
 import type { SessionClient, SessionTool } from './session-clients.ts'
 
 /** Tools whose schemas use what translations lower: unions, references, formats, bounds and optional fields. */
-export const sessionTools: readonly SessionTool[] = [
+const sessionTools: readonly SessionTool[] = [
   {
     name: 'read_file',
     description: 'Reads a file of the project.',
@@ -35,7 +35,7 @@ export const sessionTools: readonly SessionTool[] = [
 ]
 
 /** Instructions with the length of an agent's. */
-export const sessionSystem = 'You change the code of a project with tools. Read a file before you change it. '.repeat(
+const sessionSystem = 'You change the code of a project with tools. Read a file before you change it. '.repeat(
   60,
 )
 
