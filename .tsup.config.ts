@@ -14,7 +14,13 @@ const coreSubPaths = {
 }
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */
-const anywhere = new Set(['@modelgate/core', '@modelgate/hono', '@modelgate/otel', '@modelgate/console'])
+const anywhere = new Set([
+  '@modelgate/core',
+  '@modelgate/hono',
+  '@modelgate/otel',
+  '@modelgate/console',
+  '@modelgate/ai-sdk',
+])
 
 /**
  * What core's entry needs at once becomes one chunk. Left to itself esbuild makes a chunk for each set of entries that share a

@@ -106,6 +106,7 @@ export const sidebar: readonly SidebarItem[] = [
           page('@modelgate/express', '/reference/api/express'),
           page('@modelgate/fastify', '/reference/api/fastify'),
           page('@modelgate/hono', '/reference/api/hono'),
+          page('@modelgate/ai-sdk', '/reference/api/ai-sdk'),
           page('@modelgate/tokens', '/reference/api/tokens'),
           page('@modelgate/console', '/reference/api/console'),
           page('@modelgate/otel', '/reference/api/otel'),

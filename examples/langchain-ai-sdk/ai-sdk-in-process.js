@@ -1,6 +1,5 @@
-// Vercel's AI SDK without a server: its providers call the gateway as a function, with models of any vendor.
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createOpenAI } from '@ai-sdk/openai'
+// Vercel's AI SDK without a server: its models call the gateway as a function, with models of any vendor.
+import { createModelgate } from '@modelgate/ai-sdk'
 import { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { APICallError, embed, generateText, Output, stepCountIs, streamText, tool } from 'ai'
@@ -10,7 +9,7 @@ const { OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY } = process.env
 const isDemo = [OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY].every((key) => key === undefined)
 
 const gateway = createGateway({
-  // The API key of a provider is the identity of its calls.
+  // In this process, a token may be the user's name.
   auth: (key) => (key.startsWith('user-') ? { id: key } : null),
   upstreams: {
     openai: openai({ apiKey: OPENAI_API_KEY ?? 'no key' }),
@@ -18,29 +17,20 @@ const gateway = createGateway({
     google: gemini({ apiKey: GEMINI_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'text-embedding-*': 'openai', 'claude-*': 'claude', 'gemini-*': 'google' },
-  responses: { store: false },
   ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 
-const settings = { baseURL: 'http://gateway/v1', fetch: gateway.fetch }
-const modelgate = createOpenAI({ ...settings, apiKey: 'user-1' })
-const claude = createAnthropic({ ...settings, apiKey: 'user-1' })
+const modelgate = createModelgate(gateway, { apiKey: 'user-1' })
 
 const weather = tool({
   description: 'The weather in a city.',
   inputSchema: z.object({ city: z.string() }),
   execute: async ({ city }) => `It is sunny in ${city}.`,
 })
-const models = {
-  'openai provider, claude-opus-5': modelgate.chat('claude-opus-5'),
-  'openai provider, gemini-3-flash': modelgate.chat('gemini-3-flash'),
-  'anthropic provider, gpt-5': claude('gpt-5'),
-  'anthropic provider, claude-opus-5': claude('claude-opus-5'),
-}
 
-for (const [name, model] of Object.entries(models)) {
+for (const name of ['gpt-5', 'claude-opus-5', 'gemini-3-flash']) {
   // The gateway does the retries.
-  const call = { model, maxOutputTokens: 1024, maxRetries: 0 }
+  const call = { model: modelgate(name), maxOutputTokens: 1024, maxRetries: 0 }
   const { text } = await generateText({ ...call, prompt: 'Say hello in one sentence.' })
   console.log(`${name}, text:`, text)
 
@@ -66,9 +56,9 @@ for (const [name, model] of Object.entries(models)) {
 const { embedding } = await embed({ model: modelgate.embeddingModel('text-embedding-3-small'), value: 'hello' })
 console.log('embedding:', embedding.length > 0)
 
-const unauthenticated = createOpenAI({ ...settings, apiKey: 'unknown' })
+const unauthenticated = createModelgate(gateway, { apiKey: 'unknown' })
 try {
-  await generateText({ model: unauthenticated.chat('gpt-5'), maxRetries: 0, prompt: 'Say hello.' })
+  await generateText({ model: unauthenticated('gpt-5'), maxRetries: 0, prompt: 'Say hello.' })
 } catch (error) {
   console.log('unknown key:', APICallError.isInstance(error) ? error.statusCode : error)
 }

@@ -11,7 +11,7 @@ import { attacksOn, parsePattern, searchSteps } from './backtracking.ts'
  */
 
 const packages = fileURLToPath(new URL('../../..', import.meta.url))
-const served = ['core', 'node', 'express', 'fastify', 'hono', 'tokens', 'console', 'otel']
+const served = ['core', 'node', 'express', 'fastify', 'hono', 'tokens', 'console', 'otel', 'ai-sdk']
 
 interface Pattern {
   readonly place: string

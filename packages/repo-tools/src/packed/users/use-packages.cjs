@@ -151,6 +151,22 @@ async function askAll(origin, secret, provider) {
 
 /** Calls through what core uses where it is installed. @type {Record<string, (world: World) => Promise<void>>} */
 const peers = {
+  '@ai-sdk/openai': async ({ load, upstream }) => {
+    const { createGateway, openai } = await load('@modelgate/core')
+    const { createModelgate } = await load('@modelgate/ai-sdk')
+    const gateway = createGateway({
+      auth: 'none',
+      upstreams: { openai: openai({ apiKey: 'any', baseURL: upstream.url }) },
+      models: { m: 'openai' },
+      logger: false,
+    })
+    const prompt = [{ role: 'user', content: [{ type: 'text', text: '[[say:in process]]' }] }]
+    for (const format of ['responses', 'chat', 'messages', 'gemini']) {
+      const { content } = await createModelgate(gateway, { format })('m').doGenerate({ prompt })
+      assert.match(JSON.stringify(content), /in process/)
+    }
+    await gateway.close()
+  },
   aws4fetch: async (world) => {
     const { bedrockMantle } = await world.load('@modelgate/core')
     const credentials = { accessKeyId: 'AKIA0', secretAccessKey: 'secret' }
