@@ -98,6 +98,8 @@ export type RealtimeConnection<Socket> =
 export interface PendingSession<Socket> extends RealtimeAcceptance {
   /** Milliseconds until the first message must have arrived. */
   readonly firstMessageMs: number
+  /** Largest first message in bytes. The client must be closed with 1009 while it sends a larger one. */
+  readonly firstMessageBytes: number
   /**
    * Connects to the upstream of the model that the first message names. Must be called once. Never rejects. Abort the signal of the
    * `Inbound` if the client disconnects meanwhile.

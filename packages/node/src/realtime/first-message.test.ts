@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
 import { createGateway, type FinishEvent, type GatewayConfig, openai } from '@modelgate/core'
 import { listenRealtime } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
@@ -165,4 +166,29 @@ it('closes with 1009 for a first message that is too large', async () => {
   socket.send(append)
   expect(await closed).toMatchObject({ code: 1009 })
   await until(() => gateway.status().activeCalls === 0, 'the end of the call')
+})
+
+it('closes with 1009 while a first message of more than 1 MiB arrives, and reads no more of it', async () => {
+  const { connect, gateway, server } = await start()
+  const sockets: Socket[] = []
+  server.on('connection', (socket) => sockets.push(socket))
+  const { socket, opened, closed, eventOf } = connect()
+  await opened
+  socket.send(update('x'.repeat(12 * 1024 * 1024)))
+  expect(await eventOf('error')).toMatchObject({ error: { message: expect.stringContaining('1048576 bytes') } })
+  expect(await closed).toMatchObject({ code: 1009 })
+  expect(sockets[0]?.bytesRead).toBeLessThan(2 * 1024 * 1024)
+  await until(() => gateway.status().activeCalls === 0, 'the end of the call')
+})
+
+it('accepts a later message of more than 1 MiB', async () => {
+  const { connect, fake } = await start()
+  const { socket, opened, eventOf } = connect()
+  await opened
+  socket.send(update('scribe'))
+  const long = append.replace(/"audio":"/, `$&${'A'.repeat(2 * 1024 * 1024)}`)
+  socket.send(long)
+  socket.send(commit)
+  await eventOf('conversation.item.input_audio_transcription.completed')
+  expect(fake.sessions[0]?.received[1]).toBe(long)
 })

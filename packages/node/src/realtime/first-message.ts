@@ -3,6 +3,9 @@ import { type Canceller, GatewayError, type PendingSession, type RealtimeClosing
 import { WebSocket } from 'ws'
 import { relay } from './relay.ts'
 
+/** The close code of a message that is too large. */
+const messageTooBig = 1009
+
 /** The error of a client that disconnects before its session is open. */
 export const clientLeft = (): GatewayError =>
   new GatewayError('cancelled', 'The client disconnected before the session was open.')
@@ -26,6 +29,7 @@ export function connectFirst(
   const stop = (): void => {
     isWaiting = false
     clearTimeout(timer)
+    connection.off('data', countBytes)
     pending.signal.removeEventListener('abort', onAbort)
   }
   const fail = (error: GatewayError): void => {
@@ -36,6 +40,20 @@ export function connectFirst(
     const seconds = pending.firstMessageMs / 1000
     fail(new GatewayError('timeout', `No message that names the model arrived within ${seconds} s.`))
   }, pending.firstMessageMs)
+  /** Bytes of messages that have arrived, complete or not. `ws` has one limit for all messages of a socket. */
+  let received = 0
+  const countBytes = (chunk: Buffer): void => {
+    received += chunk.length
+    if (!isWaiting || received <= pending.firstMessageBytes) return
+    stop()
+    const error = new GatewayError(
+      'request_too_large',
+      `The first message is larger than ${pending.firstMessageBytes} bytes.`,
+    )
+    close(client, { ...pending.fail(error), code: messageTooBig })
+    // Reads no more of the message. The socket is destroyed when the closing handshake times out.
+    client.pause()
+  }
   const onAbort = (): void => {
     const { reason } = pending.signal
     fail(reason instanceof GatewayError ? reason : new GatewayError('overloaded', 'The gateway has stopped.'))
@@ -78,6 +96,7 @@ export function connectFirst(
   const ignore = (): void => {}
 
   client.on('message', onMessage).on('close', onClose).on('error', ignore)
+  connection.on('data', countBytes)
   pending.signal.addEventListener('abort', onAbort)
   if (pending.signal.aborted) onAbort()
   // The connection was paused while the client waited.

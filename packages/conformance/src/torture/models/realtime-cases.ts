@@ -16,6 +16,8 @@ async function openSession(models: readonly string[] | undefined): Promise<Realt
     auth: () => ({ id: 'me', ...(models === undefined ? {} : { models }) }),
     upstreams: { up: openai({ apiKey: 'k', baseURL: 'http://upstream.test/v1' }) },
     models: { listed: 'up' },
+    // So that the names of models are the only reason to read messages.
+    references: { prompts: 'pass', files: 'pass' },
     logger: false,
   })
   const inbound = {

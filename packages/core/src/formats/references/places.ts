@@ -230,7 +230,11 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     // Bedrock bills a guardrail to the account that it belongs to.
     ...of('guardrails', 'guardrailConfig.guardrailIdentifier'),
   ],
-  'realtime-sessions': of('prompts', 'session.prompt.id', 'prompt.id'),
+  // Requests for secrets of sessions, and the messages of sessions.
+  'realtime-sessions': [
+    ...of('prompts', 'session.prompt.id', 'response.prompt.id', 'prompt.id'),
+    ...of('files', 'session.prompt.variables.*.file_id', 'response.prompt.variables.*.file_id'),
+  ],
   'image-edits': of('files', 'images[].file_id', 'mask.file_id'),
   images: withStoredUri([
     'instances[].image.gcsUri',

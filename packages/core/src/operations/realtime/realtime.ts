@@ -17,7 +17,7 @@ import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import type { Transport, TransportResponse } from '../../http/transport.ts'
 import type { RequestWriter, TargetRequest } from '../../lanes/lane.ts'
-import type { ResolvedTarget, Router } from '../../routing/router.ts'
+import type { ResolvedTarget } from '../../routing/router.ts'
 import { callUrl, configuredKeyHeaders } from '../../upstreams/outgoing-call.ts'
 import { mayHaveErrorMember, redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
@@ -31,6 +31,9 @@ import { goingAway, type SessionKind, sessionKinds } from './session-kinds.ts'
 
 /** Limit in milliseconds for opening a WebSocket, which needs no computed response. Lower limits of the configuration apply. */
 const openMs = 30_000
+
+/** Maximum size in bytes of a first message: nobody has checked yet whether its sender may use a model. Audio comes later. */
+const firstMessageBytes = 1024 * 1024
 
 /** Ends a call that failed after its client was accepted. */
 export type FailCall = (error: GatewayError) => void
@@ -86,9 +89,11 @@ function pendingSession<Socket>(
     headers: idHeaders(record.requestId),
     messageBytes,
     firstMessageMs: Math.min(idleMs, openMs),
+    firstMessageBytes: Math.min(messageBytes, firstMessageBytes),
     async connect(text, isBinary) {
       try {
         modelListCheck(kind.places, shared.router, record.identity)?.(text, isBinary)
+        kind.checkStoredState?.(shared.references)?.(text, isBinary)
         const first = readFirstMessage(text, kind.naming)
         const session = await connect(call, dial, kind, first.model, protocol)
         leave()
@@ -219,7 +224,7 @@ function sessionOf<Socket>(
   protocol: string | undefined,
 ): RealtimeSession<Socket> {
   const { usage, readsBinary } = kind
-  const readClient = clientReader(kind, shared.router, record, target)
+  const readClient = clientReader(kind, shared, record, target)
   const redactor = redactorOf(target.upstream)
   return {
     upstream: socket,
@@ -254,16 +259,18 @@ function sessionOf<Socket>(
 /** Returns the function that reads a client's messages; undefined if all pass unchanged. */
 function clientReader(
   kind: SessionKind,
-  router: Router,
+  { router, references }: GatewayContext,
   { identity, model }: CallRecord,
   target: ResolvedTarget,
 ): RealtimeSession<unknown>['readClient'] {
   const check = modelListCheck(kind.places, router, identity)
+  const checkStoredState = kind.checkStoredState?.(references)
   const { naming } = kind
-  if (check === undefined && naming === undefined) return undefined
+  if (check === undefined && checkStoredState === undefined && naming === undefined) return undefined
   return (text, isBinary) => {
     try {
       check?.(text, isBinary)
+      checkStoredState?.(text, isBinary)
       return { forward: naming?.writeLater(text, isBinary, model, target.model) ?? text }
     } catch (error) {
       if (error instanceof GatewayError) return kind.reject(error, text)

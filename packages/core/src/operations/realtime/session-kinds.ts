@@ -1,12 +1,14 @@
 import type { GatewayError } from '../../base/errors.ts'
 import type { SharedFormat } from '../../base/names.ts'
 import type { ClientMessage, RealtimeClosing } from '../../config/realtime.ts'
+import type { ReferencePolicy } from '../../config/references.ts'
 import type { ModelPlaces } from '../../formats/shared/model-places.ts'
 import { type Inbound, offeredProtocols } from '../../http/inbound.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { liveNaming, livePlaces, liveUsage } from './live.ts'
-import { closeReason, errorEvent, realtimePlaces } from './messages.ts'
+import { closeReason, errorEvent, type MessageCheck, realtimePlaces } from './messages.ts'
 import { type ModelNaming, transcriptionNaming } from './naming.ts'
+import { storedStateCheck } from './stored-state.ts'
 import { responseUsage, transcriptionUsage, type UsageReader } from './usage.ts'
 
 /** A kind of sessions. */
@@ -28,6 +30,8 @@ export interface SessionKind {
   readonly places: ModelPlaces
   /** Absent: only the query names the session's model. */
   readonly naming?: ModelNaming
+  /** Returns the check of references to stored state in the client's messages. Absent: `naming` checks them. */
+  checkStoredState?(policy: ReferencePolicy): MessageCheck | undefined
   /** Binary messages of the upstream hold JSON. */
   readonly readsBinary: boolean
   /** Returns whether a message of the upstream is a model's content, and can be sent unread. */
@@ -72,6 +76,7 @@ const isDelta = (message: Uint8Array): boolean =>
 const openai = {
   errors: 'chat',
   places: realtimePlaces,
+  checkStoredState: storedStateCheck,
   readsBinary: false,
   headers(inbound) {
     const beta = betaHeader(inbound)
