@@ -20,7 +20,11 @@ function errorOf(message: object | string, references = {}, isBinary = false): G
 
 describe('a prompt template in a message', () => {
   it.each([
-    ['an update of the session', { type: 'session.update', session: { type: 'realtime', prompt } }, 'session.prompt.id'],
+    [
+      'an update of the session',
+      { type: 'session.update', session: { type: 'realtime', prompt } },
+      'session.prompt.id',
+    ],
     ['a response', { type: 'response.create', response: { prompt } }, 'response.prompt.id'],
     ['another spelling', { type: 'session.update', Session: { prompt } }, 'Session'],
     ['a list', { type: 'session.update', session: { prompt: { id: ['pmpt_1'] } } }, 'session.prompt.id'],
