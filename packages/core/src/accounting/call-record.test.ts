@@ -194,6 +194,61 @@ describe('the final usage of a call', () => {
     expect(finished).toHaveLength(1)
     expect(finished[0]?.abandoned).toBe(abandoned)
   })
+  it.each<[string, string, object]>([
+    ['chat', '/v1/chat/completions', { service_tier: 'priority' }],
+    ['messages', '/v1/messages', { max_tokens: 5000, speed: 'fast' }],
+  ])('has the tier that a client of %s requested if the stream ends before its usage', async (_, path, tier) => {
+    const { post, finished } = setUp({ a: cutAfter(deltas) }, { retry: false })
+    const body = { model: 'real', stream: true, ...request, ...tier }
+    await (await post(path, body, { 'anthropic-version': '2023-06-01' })).text()
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    expect(finished[0]).toMatchObject({ basis: 'partial', tier: Object.values(tier).at(-1) })
+  })
+  it('leaves the tier to the upstream if it has reported the usage', async () => {
+    const { post, finished } = setUp({ a: asJson({ ...completion, service_tier: 'default' }) })
+    await (await post('/v1/chat/completions', { model: 'real', ...request, service_tier: 'priority' })).text()
+    expect(finished[0]).toMatchObject({ basis: 'reported' })
+    expect(finished[0]?.tier).toBeUndefined()
+  })
+  describe('states the input tokens of attempts that may be billed without a response:', () => {
+    const broken = () => new Response('{"half": ')
+    const attemptsOf = async (answers: Parameters<typeof setUp>[0], config: Parameters<typeof setUp>[1] = {}) => {
+      const { post, finished } = setUp(answers, { retry: { attempts: 2 }, ...config })
+      await (await post('/v1/chat/completions', { model: 'both', ...request })).text()
+      await vi.waitFor(() => expect(finished).toHaveLength(1))
+      return finished[0]
+    }
+    const lost = expect.toSatisfy((tokens: number) => tokens > 900 && tokens < 1100)
+
+    it('one that failed before another attempt responded', async () => {
+      const event = await attemptsOf({ a: broken, b: asJson(completion) })
+      expect(event?.attempts).toMatchObject([
+        { error: 'upstream_bad_response', lostInputTokens: lost },
+        { upstream: 'b' },
+      ])
+      expect(event?.attempts[1]?.lostInputTokens).toBeUndefined()
+      expect(event?.usage?.input.total).toBe(3)
+    })
+    it('the slower one of two parallel attempts', async () => {
+      const never = (_: unknown, signal?: AbortSignal) =>
+        new Promise<Response>((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      const models = { both: { targets: ['a', 'b'], hedgeMs: 1 } } as const
+      const event = await attemptsOf({ a: never, b: asJson(completion) }, { models })
+      expect(event?.attempts).toMatchObject([{ error: 'cancelled', lostInputTokens: lost }, { reason: 'hedge' }])
+    })
+    it('all but the last one if none responded, because the call is charged for that', async () => {
+      const event = await attemptsOf({ a: broken, b: broken })
+      expect(event?.attempts).toMatchObject([{ lostInputTokens: lost }, { error: 'upstream_bad_response' }])
+      expect(event?.attempts[1]?.lostInputTokens).toBeUndefined()
+      expect(event).toMatchObject({ basis: 'partial', usage: { input: { total: lost }, output: { total: 0 } } })
+    })
+    it('none that the upstream rejected', async () => {
+      const refused = () => new Response('{"error":{"message":"busy"}}', { status: 500 })
+      const event = await attemptsOf({ a: refused, b: asJson(completion) })
+      expect(event?.attempts[0]).toMatchObject({ error: 'upstream_error' })
+      expect(event?.attempts[0]?.lostInputTokens).toBeUndefined()
+    })
+  })
   it('includes the searches of responses and of generateContent', async () => {
     const search = { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'x' } }
     const text = {

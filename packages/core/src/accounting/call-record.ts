@@ -1,7 +1,7 @@
 import { isThenable } from '../base/async.ts'
 import { observe, observedValue } from '../base/callbacks.ts'
 import { errorKinds } from '../base/error-kinds.ts'
-import { type JsonObject, put } from '../base/json/json.ts'
+import { isObject, type Json, type JsonObject, put } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { Logger } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
@@ -19,6 +19,7 @@ import type {
 import type { OutputBound, TextFields } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, ModelRun, Usage } from '../formats/ir.ts'
+import { billedTier } from '../formats/shared/billed.ts'
 import type { CallCapture } from './call-capture.ts'
 import { estimateBody } from './estimate-body.ts'
 
@@ -157,10 +158,12 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
   put(event, 'lane', record.lane)
   put(event, 'skipped', record.skipped)
   put(event, 'finish', record.finish)
+  estimateLostAttempts(record)
   const final = finalUsage(record, ending.outcome)
   put(event, 'usage', final?.usage)
   put(event, 'runs', final?.runs)
-  put(event, 'tier', final?.usage.billed?.tier)
+  if (final !== undefined)
+    put(event, 'tier', final.usage.billed?.tier ?? (final.basis === 'reported' ? undefined : requestedTier(record)))
   put(event, 'basis', final?.basis)
   put(event, 'units', billedUnits(record))
   put(event, 'estimate', record.estimate)
@@ -241,10 +244,35 @@ const estimated = (record: CallRecord, outputTokens: number): Usage => ({
 const inputOf = ({ body, estimatedInputTokens: tokens = 0 }: CallRecord): number =>
   body === undefined ? tokens : estimateBody(body)
 
+const mayBeBilled = ({ error }: Attempt): boolean => error !== undefined && errorKinds[error].mayBeBilled === true
+
+/** Estimates what attempts without a response have used, except for the one whose use is the call's. */
+function estimateLostAttempts(record: CallRecord): void {
+  const { attempts, tokenCounting } = record
+  if (attempts.length < 2 || tokenCounting === undefined) return
+  const lost = attempts.filter(mayBeBilled)
+  // If no attempt gave the response, the call is charged for the last one.
+  if (attempts.every(({ error }) => error !== undefined)) lost.pop()
+  if (lost.length === 0) return
+  const tokens = inputOf(record)
+  for (const attempt of lost as { -readonly [K in keyof Attempt]: Attempt[K] }[]) attempt.lostInputTokens = tokens
+}
+
+/** Returns the tier that the client requested, for responses that ended before the upstream named it. */
+function requestedTier({ format, body }: CallRecord): string | undefined {
+  if (body === undefined) return undefined
+  for (const path of wireCodecs[format].tierFields ?? []) {
+    let value: Json | undefined = body
+    for (const name of path.split('.')) value = isObject(value) ? value[name] : undefined
+    const tier = billedTier(typeof value === 'string' ? value.toLowerCase() : undefined)
+    if (tier !== undefined) return tier
+  }
+  return undefined
+}
+
 /** Returns whether no response arrived although an upstream received the request. */
 const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
-  firstEventAt === undefined &&
-  attempts.some(({ error }) => error !== undefined && errorKinds[error].mayBeBilled === true)
+  firstEventAt === undefined && attempts.some(mayBeBilled)
 
 /** Returns the units other than tokens, from the operation and from the reported usage. */
 const billedUnits = ({ units, usage }: CallRecord): BillableUnits | undefined =>

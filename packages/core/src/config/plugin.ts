@@ -71,7 +71,10 @@ export interface FinishEvent<I extends Identity = Identity> {
    * ran once.
    */
   readonly runs?: readonly ModelRun[]
-  /** The tier that served the call and may have prices of its own, such as `priority`, `flex` or `fast`. Absent: the usual one. */
+  /**
+   * The tier that served the call and may have prices of its own, such as `priority`, `flex` or `fast`. If the upstream has not reported it
+   * before the response ended, it is the tier that the client requested. Absent: the usual one.
+   */
   readonly tier?: string
   /**
    * No response arrived, but an upstream received the request (the client disconnected, a time limit, an invalid response): it may have
@@ -135,6 +138,12 @@ export interface Attempt {
   readonly error?: ErrorKind
   /** Failure of the connection behind `error`, for logs; never sent to the client. */
   readonly cause?: FailureCause
+  /**
+   * Estimated input tokens that the upstream has probably processed and may bill, although another attempt gave the response (a timeout,
+   * an invalid response, the slower one of two parallel attempts). They are not part of the call's `usage`. Absent: none, or the operation
+   * has no tokens.
+   */
+  readonly lostInputTokens?: number
 }
 
 /** Failure of a connection, as the runtime reported it. */

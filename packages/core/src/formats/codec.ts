@@ -263,6 +263,8 @@ export interface ClientWireCodec {
    * target and key, as far as the plan's order allows.
    */
   readonly statefulFields?: readonly string[]
+  /** Fields that request a tier with prices of its own, as paths. */
+  readonly tierFields?: readonly string[]
   /** Top-level fields that, if true, let the upstream continue after its response: usage is known only later. */
   readonly backgroundFields?: readonly string[]
   readonly outputBound: OutputBound

@@ -27,6 +27,7 @@ export const chatWire: WireCodec = {
   errorWithin,
   tapResponse,
   tapStream,
+  tierFields: ['service_tier'],
   affinity: { keys: ['prompt_cache_key'], tools: 'tools', prefix: [], turns: 'messages' },
   textFields: {
     response: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],

@@ -22,6 +22,7 @@ export const converseWire: WireCodec = {
   tapResponse,
   tapStream,
   modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
+  tierFields: ['serviceTier.type'],
   affinity: { keys: [], tools: 'toolConfig', prefix: ['system'], turns: 'messages' },
   textFields: { response: ['text', 'input'], event: ['text', 'input'] },
   outputBound: {

@@ -21,6 +21,7 @@ export const geminiWire: WireCodec = {
   tapResponse,
   tapStream,
   clientQuirks,
+  tierFields: ['serviceTier', 'service_tier'],
   affinity: {
     keys: ['cachedContent'],
     tools: 'tools',

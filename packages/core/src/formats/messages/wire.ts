@@ -18,6 +18,7 @@ export const messagesWire: WireCodec = {
   tapResponse,
   tapStream,
   statefulFields: ['thread'],
+  tierFields: ['speed', 'service_tier'],
   affinity: { keys: ['metadata.user_id'], tools: 'tools', prefix: ['system'], turns: 'messages' },
   textFields: { response: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
   outputBound: { fields: ['max_tokens'] },

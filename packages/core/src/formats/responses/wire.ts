@@ -16,6 +16,7 @@ export const responsesWire: WireCodec = {
   isResponse: ({ output }) => Array.isArray(output),
   tapResponse,
   tapStream,
+  tierFields: ['service_tier'],
   affinity: {
     keys: ['prompt_cache_key', 'conversation', 'conversation.id'],
     tools: 'tools',
