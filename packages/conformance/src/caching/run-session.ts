@@ -35,9 +35,7 @@ const sessionTools: readonly SessionTool[] = [
 ]
 
 /** Instructions with the length of an agent's. */
-const sessionSystem = 'You change the code of a project with tools. Read a file before you change it. '.repeat(
-  60,
-)
+const sessionSystem = 'You change the code of a project with tools. Read a file before you change it. '.repeat(60)
 
 const words = 'the parser reads tokens and returns a tree that later steps check before they write code'.split(' ')
 const textFor = (seed: string, length: number): string =>

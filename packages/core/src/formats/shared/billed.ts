@@ -2,7 +2,14 @@ import type { Json } from '../../base/json/json.ts'
 import type { Billed, Usage } from '../ir.ts'
 
 /** Names of the tier whose prices are a model's usual ones. `auto` is what a client asks for, never what served a call. */
-const usualTiers: ReadonlySet<Json | undefined> = new Set(['', 'default', 'standard', 'auto', 'on_demand', 'standard_only'])
+const usualTiers: ReadonlySet<Json | undefined> = new Set([
+  '',
+  'default',
+  'standard',
+  'auto',
+  'on_demand',
+  'standard_only',
+])
 
 /** Returns the tier that served a call, if its prices may differ from the usual ones. */
 export const billedTier = (tier: Json | undefined): string | undefined =>
