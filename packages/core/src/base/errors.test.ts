@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createReport, lossHeader } from '../formats/loss-report.ts'
+import { lossHeader } from '../formats/loss-header.ts'
+import { createReport } from '../formats/loss-report.ts'
 import { responseReport } from '../formats/shared/response-losses.ts'
 import { openai } from '../upstreams/openai.ts'
 import { retryAfterMs, toClientError } from '../upstreams/upstream-error.ts'

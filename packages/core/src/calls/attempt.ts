@@ -25,17 +25,7 @@ import {
 } from '../upstreams/upstream-error.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './call.ts'
 import { recordFailureCause } from './failure-cause.ts'
-import {
-  awaitFirstChunk,
-  contentLengthOf,
-  contentTypeOf,
-  createPump,
-  isJson,
-  lazyStream,
-  oneChunk,
-  type Pump,
-  passedHeaders,
-} from './response-body.ts'
+import { contentTypeOf, createPump, isJson, lazyStream, oneChunk, type Pump } from './response-body.ts'
 import { firstByteTimeout, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 
 /** Inputs of an attempt. */
@@ -189,7 +179,7 @@ export class Attempt {
   }
 
   async #openBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
-    const { relayBytes } = await byteRelay()
+    const [{ relayBytes }, { awaitFirstChunk, contentLengthOf, passedHeaders }] = await loadByteRelay()
     const pump = createPump(await awaitFirstChunk(response, passes))
     clearTimeout(this.#timer)
     this.#recordResponse()
@@ -386,7 +376,7 @@ export class Attempt {
 export const streamRelay = lazy(() => import('./relay-stream.ts'))
 
 /** The same for bytes that pass unchanged. */
-const byteRelay = lazy(() => import('./relay-bytes.ts'))
+const loadByteRelay = lazy(() => Promise.all([import('./relay-bytes.ts'), import('./passed-bytes.ts')]))
 
 const ring = (attempt: Attempt): void => attempt.ring()
 

@@ -5,10 +5,13 @@ import type { BodyChanges, MarkedCall } from '../formats/cache-marks/conversatio
 import type { TargetRequest } from '../lanes/lane.ts'
 import { cacheAffinity, conversationId } from '../routing/affinity.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { editRequestBody } from '../upstreams/request-body-edits.ts'
 import type { PreparingCall } from './call.ts'
 
 const noEdits: Pick<ResolvedTarget, 'defaults' | 'overrides' | 'cache'> = {}
+
+const loadBodyEditor = lazy(async () => (await import('../upstreams/request-body-edits.ts')).editRequestBody)
+
+type BodyEditor = Awaited<ReturnType<typeof loadBodyEditor>>
 
 type CacheChanges = (format: UpstreamFormat, call: MarkedCall) => BodyChanges | undefined
 
@@ -18,7 +21,7 @@ const loadCacheChanges = lazy(
 
 /**
  * Applies a target's `defaults`, `overrides` and `cache`, and its host's edit, to a JSON body. Uploads pass unchanged. Returns a promise
- * only for the first request with `cache`.
+ * only for the first request with such a change, and for the first one with `cache`.
  */
 export function editRequest(
   call: PreparingCall,
@@ -32,8 +35,8 @@ export function editRequest(
     return request
   const { body, report } = lane
   if (!(typeof body === 'string' || body instanceof Uint8Array)) return request
-  const edit = (mark: ((body: JsonObject) => BodyChanges | undefined) | undefined): TargetRequest => {
-    const edited = editRequestBody(body, { defaults, overrides, mark }, hosting, {
+  const edit = (editBody: BodyEditor, mark?: (body: JsonObject) => BodyChanges | undefined): TargetRequest => {
+    const edited = editBody(body, { defaults, overrides, mark }, hosting, {
       model: target.model,
       stream: call.record.stream,
       header: (name) => call.inbound.header(name),
@@ -48,11 +51,15 @@ export function editRequest(
     })
     return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
   }
-  if (cachedFormat === undefined) return edit(undefined)
-  const editWith = (changesFor: CacheChanges): TargetRequest =>
-    edit((value) => changesFor(cachedFormat, markedCall(call, target, value)))
+  const editBody = loadBodyEditor()
+  if (cachedFormat === undefined)
+    return editBody instanceof Promise ? editBody.then((loaded) => edit(loaded)) : edit(editBody)
+  const editWith = (loaded: BodyEditor, changesFor: CacheChanges): TargetRequest =>
+    edit(loaded, (value) => changesFor(cachedFormat, markedCall(call, target, value)))
   const changesFor = loadCacheChanges()
-  return changesFor instanceof Promise ? changesFor.then(editWith) : editWith(changesFor)
+  return editBody instanceof Promise || changesFor instanceof Promise
+    ? Promise.all([editBody, changesFor]).then(([loaded, changes]) => editWith(loaded, changes))
+    : editWith(editBody, changesFor)
 }
 
 function markedCall(

@@ -1,12 +1,13 @@
 import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
 import { estimateOutputTokens } from '../accounting/estimate-body.ts'
+import { lazy } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { type Json, type JsonObject, stringifyExact } from '../base/json/json.ts'
 import type { SkippedTarget } from '../config/plugin.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
-import { lossHeader, sfString } from '../formats/loss-report.ts'
+import { sfString } from '../formats/loss-report.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { Framing } from '../http/framing/framing.ts'
 import type { Reply } from '../http/inbound.ts'
@@ -146,15 +147,26 @@ export interface ReplyCall extends TargetCall {
 }
 
 /** Creates the reply with a target's response, and completes the call record. A stream ends its call after the last byte. */
-export function toReply(
+export function toReply(call: ReplyCall, response: TargetResponse): Reply | Promise<Reply> {
+  const { losses } = response.request.lane.report
+  if (losses.length === 0 || response.policy === 'ignore') return replyWith(call, response, undefined)
+  const loading = lossHeaders()
+  return loading instanceof Promise
+    ? loading.then((lossHeader) => replyWith(call, response, lossHeader(losses)))
+    : replyWith(call, response, loading(losses))
+}
+
+/** Loads the header of losses, with the first call that has some. */
+const lossHeaders = lazy(() => import('../formats/loss-header.ts').then(({ lossHeader }) => lossHeader))
+
+function replyWith(
   call: ReplyCall,
-  { request: { lane }, policy, result, trackedAttempt: ticket, log, target: { upstream } }: TargetResponse,
+  { result, trackedAttempt: ticket, log, target: { upstream } }: TargetResponse,
+  loss: string | undefined,
 ): Reply | Promise<Reply> {
   // The closures below last as long as the stream: they must not hold the call, which holds the request.
   const { shared, record, end, signal, inbound } = call
-  const { losses } = lane.report
   const headers: Record<string, string> = callHeaders(record)
-  const loss = losses.length === 0 || policy === 'ignore' ? undefined : lossHeader(losses)
   if (loss !== undefined) headers['modelgate-loss'] = loss
   if (result.kind === 'whole') {
     const { usage, units, finish, received, body, contentType = json } = result.response

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { fetchTransport, type TransportResponse } from '../http/transport.ts'
-import { awaitFirstChunk, contentLengthOf, createPump, isJson, passedHeaders } from './response-body.ts'
+import { fetchTransport } from '../http/fetch-transport.ts'
+import type { TransportResponse } from '../http/transport.ts'
+import { awaitFirstChunk, contentLengthOf, passedHeaders } from './passed-bytes.ts'
+import { createPump, isJson } from './response-body.ts'
 
 const answering = (headers: Readonly<Record<string, string>>): TransportResponse => ({
   status: 200,

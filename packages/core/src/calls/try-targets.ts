@@ -3,13 +3,13 @@ import { lazy, maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async
 import type { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Limits, TargetLimits } from '../config/limits.ts'
-import type { ClientCodec } from '../formats/codec.ts'
+import type { ClientCodec, ClientWireCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
 import { callAffinity, continuesState, conversationAffinity } from '../routing/affinity.ts'
 import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
-import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
+import type { matchingTargets } from '../routing/request-traits.ts'
 import { checkNamedModels, type Plan, type ResolvedTarget } from '../routing/router.ts'
 import type { TargetCards } from '../routing/target-cards.ts'
 import { admitCall } from './admission.ts'
@@ -45,13 +45,12 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
     // Limits that this process counts are checked without a promise.
     if (admitted !== undefined) await admitted
   }
-  // Conditions (`when`) read the features of a request synchronously.
-  const whole = plan.conditional && call.codec !== undefined ? loadFullCodec(call.codec) : undefined
+  const conditions = plan.conditional ? loadConditions(call.codec) : undefined
   const cards = plan.fits ? shared.cards.load() : undefined
   const selection = selectTargets(
     call,
     plan,
-    whole instanceof Promise ? await whole : whole,
+    conditions instanceof Promise ? await conditions : conditions,
     cards instanceof Promise ? await cards : cards,
   )
   const { affinity, tooSmall } = selection
@@ -138,6 +137,23 @@ export const createCandidate = (target: ResolvedTarget): Candidate => ({
   refusal: undefined,
   policy: 'warn',
 })
+
+/** The code of conditions (`when`), and the codec of a generation request, whose features they read synchronously. */
+interface Conditions {
+  readonly matchingTargets: typeof matchingTargets
+  readonly codec: ClientCodec | undefined
+}
+
+const conditionsModule = lazy(() => import('../routing/request-traits.ts'))
+
+/** Loads the conditions of a plan with `when`. Returns them without a promise once they have been loaded. */
+export function loadConditions(codec: ClientWireCodec | undefined): Conditions | Promise<Conditions> {
+  const found = conditionsModule()
+  const whole = codec === undefined ? undefined : loadFullCodec(codec)
+  if (!(found instanceof Promise || whole instanceof Promise))
+    return { matchingTargets: found.matchingTargets, codec: whole }
+  return Promise.all([found, whole]).then(([{ matchingTargets }, codec]) => ({ matchingTargets, codec }))
+}
 
 /** Loads the race of two attempts, with the first call that may hedge. */
 const hedge = lazy(() => import('./hedge.ts').then(({ raceHedge }) => raceHedge))
@@ -270,16 +286,16 @@ export function planFor(call: SelectingCall): Plan {
 /**
  * Selects the targets whose conditions match the request.
  *
- * @param codec of a generation request, for features in conditions. Needed if the plan is conditional
+ * @param conditions needed if the plan is conditional
  * @param cards needed if targets accept only what fits
  */
 export function selectTargets(
   call: SelectingCall,
   plan: Plan,
-  codec: ClientCodec | undefined,
+  conditions: Conditions | undefined,
   cards: TargetCards | undefined,
 ): TargetSelection {
-  const { codec: clientCodec, request, record, inbound } = call
+  const { codec: clientCodec, request, record, inbound, shared } = call
   const continues = clientCodec?.statefulFields !== undefined && continuesState(clientCodec, request.fields)
   // Calls that continue stored state go to the same target as their caller's other such calls.
   const strategy = continues && plan.strategy !== 'order' ? 'sticky' : plan.strategy
@@ -290,7 +306,10 @@ export function selectTargets(
         plan.hasKeyPool
         ? conversationAffinity(clientCodec, request.fields, (name) => inbound.header(name))
         : undefined
-  const matching = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
+  const matching =
+    conditions === undefined
+      ? plan.targets
+      : conditions.matchingTargets({ codec: conditions.codec, request, inbound, record }, plan.targets, shared.logger)
   if (cards === undefined) return { targets: matching, strategy, affinity }
   const tooSmall = cards.tooSmall(matching, plan, record.tokenCounting, request)
   return { targets: matching.filter((target) => !tooSmall.has(target)), strategy, affinity, tooSmall }
@@ -302,16 +321,3 @@ export const orderTargets = (
   latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>,
   stream: boolean,
 ): readonly (readonly ResolvedTarget[])[] => orderByStrategy(targets, strategy, { latencies, stream, affinity })
-
-function matchingTargets(
-  { request, inbound, record, shared }: SelectingCall,
-  codec: ClientCodec | undefined,
-  targets: readonly ResolvedTarget[],
-): readonly ResolvedTarget[] {
-  let traits: ReturnType<typeof createRequestTraits> | undefined
-  const traitsOfCall = (): ReturnType<typeof createRequestTraits> => {
-    traits ??= createRequestTraits({ codec, request, inbound, record })
-    return traits
-  }
-  return targets.filter((target) => matchesWhen(target, traitsOfCall, shared.logger))
-}

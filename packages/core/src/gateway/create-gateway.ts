@@ -14,7 +14,8 @@ import type { Plugin } from '../config/plugin.ts'
 import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
-import { fetchTransport, type Transport } from '../http/transport.ts'
+import { lazyFetchTransport } from '../http/lazy-fetch-transport.ts'
+import type { Transport } from '../http/transport.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
 import { loadCodecFor } from '../operations/client-codec.ts'
 import { matchForAgent } from '../operations/match-route.ts'
@@ -59,7 +60,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
   const notify = (notice: GatewayNotice): void => sendNotice(current.shared, notice)
   /** The configuration for new calls. */
   let current = createSnapshot(config, notify)
-  const webTransport = fetchTransport()
+  const webTransport = lazyFetchTransport()
   const running = new ActiveCalls()
   let closing: Promise<void> | undefined
 

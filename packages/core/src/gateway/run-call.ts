@@ -7,7 +7,6 @@ import type { JsonObject } from '../base/json/json.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
-import type { RequestChanges } from '../formats/adaptations/adaptation.ts'
 import { adaptations } from '../formats/adaptations/adaptations.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -235,29 +234,8 @@ export class ActiveCalls {
   }
 }
 
-/** Returns the changes to a body of another path. */
-const bodyRewrite = ({ stream, rewritesBody }: Route, model: string | undefined): RequestChanges => ({
-  set: { ...(model === undefined ? {} : { model }), ...(stream === true ? { stream } : {}) },
-  drop: rewritesBody?.drop ?? [],
-})
-
-/** Returns the changes to a body of a route with defaults and tags of its own; undefined for none. */
-function completeBody(
-  body: JsonObject,
-  { bodyDefaults = {}, modelTag }: Route,
-  hasModel: (name: string) => boolean,
-): RequestChanges | undefined {
-  const set: JsonObject = {}
-  for (const [key, value] of Object.entries(bodyDefaults)) if (body[key] == null) set[key] = value
-  const isRenamed = modelTag !== undefined && body.model == null && typeof body.name === 'string'
-  const written = isRenamed ? body.name : body.model
-  if (modelTag !== undefined && typeof written === 'string') {
-    const bare = written.endsWith(modelTag) ? written.slice(0, -modelTag.length) : written
-    const model = bare === written || hasModel(written) || !hasModel(bare) ? written : bare
-    if (model !== body.model) set.model = model
-  }
-  return Object.keys(set).length === 0 ? undefined : { set, drop: isRenamed ? ['name'] : [] }
-}
+/** The changes to bodies of paths that most gateways do not serve. */
+const bodyRewrites = lazy(() => import('./body-rewrites.ts'))
 
 /** The call that a handler gets. A class, because methods of a prototype cost a call nothing. */
 export class GatewayCall implements RoutedCall {
@@ -312,13 +290,17 @@ export class GatewayCall implements RoutedCall {
       )
     }
     if (route.rewritesBody !== undefined)
-      return readJsonBody(inbound, validate, limits, { rewrite: () => bodyRewrite(route, model), scheme })
+      return Promise.resolve(bodyRewrites()).then(({ bodyRewrite }) =>
+        readJsonBody(inbound, validate, limits, { rewrite: () => bodyRewrite(route, model), scheme }),
+      )
     const { bodyDefaults, modelTag, ignoresContentType } = route
     if (bodyDefaults !== undefined || modelTag !== undefined) {
       const { identity } = this.record
       const hasModel = (name: string): boolean => shared.router.has(name, identity)
-      const rewrite = (body: JsonObject) => completeBody(body, route, hasModel)
-      return readJsonBody(inbound, validate, limits, { rewrite, ignoresContentType, scheme })
+      return Promise.resolve(bodyRewrites()).then(({ completeBody }) => {
+        const rewrite = (body: JsonObject) => completeBody(body, route, hasModel)
+        return readJsonBody(inbound, validate, limits, { rewrite, ignoresContentType, scheme })
+      })
     }
     const { modelPrefix, unknownMember } = this.codec
     const fromPath =

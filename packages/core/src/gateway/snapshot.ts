@@ -10,7 +10,8 @@ import type { Plugin } from '../config/plugin.ts'
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
 import { isUpstreamFormat, loadWires } from '../formats/codec-registry.ts'
-import { boundedTransport, fetchTransport, type Transport } from '../http/transport.ts'
+import { lazyFetchTransport } from '../http/lazy-fetch-transport.ts'
+import { boundedTransport, type Transport } from '../http/transport.ts'
 import { defaultErrorFormat } from '../operations/client-codec.ts'
 import { createMatcher, type RouteMatcher } from '../operations/match-route.ts'
 import { noticedScheme, storedScheme } from '../operations/references/notice.ts'
@@ -168,7 +169,7 @@ const defaultTtlMs = 24 * 60 * 60 * 1000
 
 function configuredTransport({ fetch, transport }: GatewayConfig): Transport | undefined {
   if (transport !== undefined) return boundedTransport(transport)
-  return fetch === undefined ? undefined : boundedTransport(fetchTransport(fetch))
+  return fetch === undefined ? undefined : boundedTransport(lazyFetchTransport(fetch))
 }
 
 /** Callers without an id must not find each other's responses. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../base/async.ts'
-import { fetchTransport, type TransportRequest } from './transport.ts'
+import { fetchTransport } from './fetch-transport.ts'
+import type { TransportRequest } from './transport.ts'
 
 const close = { connection: 'close' }
 

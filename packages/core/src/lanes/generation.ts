@@ -10,7 +10,7 @@ import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { OpenFrameStream } from './frame-stream.ts'
-import { framedStream } from './framed-stream.ts'
+import type { framedStream } from './framed-stream.ts'
 import {
   type Generation,
   type Lane,
@@ -67,8 +67,12 @@ export class GenerationWriter implements RequestWriter {
     const plain = passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
     const lane = traits.hostedBody === undefined ? plain : { ...plain, isHosted: true }
     if (framing === undefined) return lane
-    if (!hasFrames(framing) || framing.name !== upstream.hosting?.[codec.format]?.framing)
-      return { ...lane, openStream: () => framedStream(lane.openStream(), framing) }
+    if (!hasFrames(framing) || framing.name !== upstream.hosting?.[codec.format]?.framing) {
+      const loading = framedStreams()
+      return loading instanceof Promise
+        ? loading.then((open) => framedLane(lane, framing, open))
+        : framedLane(lane, framing, loading)
+    }
     const loading = frameStreams()
     return loading instanceof Promise
       ? loading.then((open) => frameLane(lane, framing, open))
@@ -78,6 +82,14 @@ export class GenerationWriter implements RequestWriter {
 
 /** Loads the pass-through of binary frames, with the first call that needs it. */
 const frameStreams = lazy(() => import('./frame-stream.ts').then(({ frameStream }) => frameStream))
+
+/** The same for other framings than server-sent events. */
+const framedStreams = lazy(() => import('./framed-stream.ts').then(({ framedStream }) => framedStream))
+
+const framedLane = (lane: PassThroughLane, framing: Framing, open: typeof framedStream): Lane => ({
+  ...lane,
+  openStream: () => open(lane.openStream(), framing),
+})
 
 const hasFrames = (framing: Framing): framing is FrameFraming => 'read' in framing
 

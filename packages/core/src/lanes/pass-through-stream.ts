@@ -3,20 +3,14 @@ import { concatBytes } from '../base/bytes.ts'
 import type { ErrorInfo } from '../base/errors.ts'
 import type { StreamTap, TextFields } from '../formats/codec.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
+import { encodeAllSse } from '../http/sse/encode.ts'
 import {
   createEventTemplate,
   type EventTemplate,
   type EventTemplateOptions,
   matchEvents,
 } from '../http/sse/event-template.ts'
-import {
-  createSseDecoder,
-  decodeBlock,
-  encodeAllSse,
-  eventTooLarge,
-  type SseDecoder,
-  type SseEvent,
-} from '../http/sse/sse.ts'
+import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder, type SseEvent } from '../http/sse/sse.ts'
 import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
 import type { ResponseStream } from './lane.ts'
 

@@ -4,11 +4,10 @@ import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { PreparingCall } from '../calls/call.ts'
 import { prepareTarget } from '../calls/target-selector.ts'
-import { createCandidate, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
+import { createCandidate, loadConditions, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { ExplainedRequest, ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
-import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
@@ -70,7 +69,7 @@ export async function explain(
   const requestedPolicy = parseLossPolicy(inbound.header(lossPolicyHeader))
   const plan = planFor(call)
   const cards = plan.fits ? await shared.cards.load() : undefined
-  const selection = selectTargets(call, plan, await loadFullCodec(codec), cards)
+  const selection = selectTargets(call, plan, plan.conditional ? await loadConditions(codec) : undefined, cards)
   const { latencies } = shared.health
   const explained: ExplainedTarget[] = []
   // Nothing is called, so no target is due to be measured again.

@@ -75,6 +75,20 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
   return used
 }
 
+/** Returns the targets whose conditions match a request. */
+export function matchingTargets(
+  input: RoutingInput,
+  targets: readonly ResolvedTarget[],
+  logger: Logger,
+): readonly ResolvedTarget[] {
+  let traits: RequestTraits | undefined
+  const traitsOfCall = (): RequestTraits => {
+    traits ??= createRequestTraits(input)
+    return traits
+  }
+  return targets.filter((target) => matchesWhen(target, traitsOfCall, logger))
+}
+
 /**
  * Returns whether a target accepts a request by its `when`, except for `'fits'`. A function accepts a request only by returning `true`: if
  * it throws or returns a promise, the target is skipped.

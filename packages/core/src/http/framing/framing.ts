@@ -1,5 +1,6 @@
 import type { EventFrame } from '../frames/frame-decoder.ts'
-import { encodeText, type SseEvent } from '../sse/sse.ts'
+import { encodeText } from '../sse/encode.ts'
+import type { SseEvent } from '../sse/sse.ts'
 
 /** A form in which clients read the events of a stream. */
 export interface Framing {

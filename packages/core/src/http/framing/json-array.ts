@@ -1,4 +1,5 @@
-import { encodeText, type SseEvent } from '../sse/sse.ts'
+import { encodeText } from '../sse/encode.ts'
+import type { SseEvent } from '../sse/sse.ts'
 import { type Framing, isJsonEvent, TextWriter } from './framing.ts'
 
 /**

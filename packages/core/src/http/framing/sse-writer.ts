@@ -1,4 +1,5 @@
-import { encodeAllSse, encodeText, type SseEvent } from '../sse/sse.ts'
+import { encodeAllSse, encodeText } from '../sse/encode.ts'
+import type { SseEvent } from '../sse/sse.ts'
 import { TextWriter } from './framing.ts'
 
 /** Writes server-sent events, the framing of all streams whose route states no other one. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockEnd, createBlockCutter } from './blocks.ts'
-import { createSseDecoder, encodeAllSse, encodeText, type SseEvent, Utf8Decoder } from './sse.ts'
+import { encodeAllSse, encodeText } from './encode.ts'
+import { createSseDecoder, type SseEvent, Utf8Decoder } from './sse.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (parts: readonly Uint8Array[]) => new TextDecoder().decode(Buffer.concat(parts))

@@ -4,7 +4,8 @@ import { isException, streamException } from '../../formats/converse/error.ts'
 import { createFrameDecoder, type EventFrame, maxFrameBytes } from '../../http/frames/frame-decoder.ts'
 import { chunkFrames, namedFrames } from '../../http/framing/event-frames.ts'
 import type { FrameFraming } from '../../http/framing/framing.ts'
-import { encodeSse, type SseEvent } from '../../http/sse/sse.ts'
+import { encodeSse } from '../../http/sse/encode.ts'
+import type { SseEvent } from '../../http/sse/sse.ts'
 
 const encoder = new TextEncoder()
 
