@@ -2,4 +2,5 @@
 export { codecOf } from '../../core/src/formats/codecs.ts'
 export { createReport } from '../../core/src/formats/loss-report.ts'
 export { responseReport } from '../../core/src/formats/shared/response-losses.ts'
-export { createSseDecoder, encodeAllSse } from '../../core/src/http/sse/sse.ts'
+export { encodeAllSse } from '../../core/src/http/sse/encode.ts'
+export { createSseDecoder } from '../../core/src/http/sse/sse.ts'

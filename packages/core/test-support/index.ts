@@ -38,7 +38,8 @@ export type {
   ToolCallPart,
   Turn,
 } from '../src/formats/ir.ts'
-export { createReport, lossHeader } from '../src/formats/loss-report.ts'
+export { lossHeader } from '../src/formats/loss-header.ts'
+export { createReport } from '../src/formats/loss-report.ts'
 export { ollamaGenerateCodec } from '../src/formats/ollama/codec.ts'
 export {
   type ReferencePlace,
@@ -56,8 +57,9 @@ export { readCredential } from '../src/gateway/authenticate.ts'
 export { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../src/http/frames/frames.test-support.ts'
 export { chunkFrames, namedFrames } from '../src/http/framing/event-frames.ts'
 export { memorySpool } from '../src/http/spool.ts'
+export { encodeAllSse } from '../src/http/sse/encode.ts'
 export type { SseEvent } from '../src/http/sse/sse.ts'
-export { createSseDecoder, encodeAllSse } from '../src/http/sse/sse.ts'
+export { createSseDecoder } from '../src/http/sse/sse.ts'
 export { translateLane } from '../src/lanes/generation-translation.ts'
 export type { Lane } from '../src/lanes/lane.ts'
 export { agentFamilies, type Mount, mounts } from '../src/operations/families.ts'

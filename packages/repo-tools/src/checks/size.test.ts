@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 74_500,
+  'core/dist/index.js': 72_500,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
@@ -89,7 +89,7 @@ describe('the import of core', () => {
 
   it('does not load zod', async () => {
     const { packages, later } = await startOf(core, 'dist/index.js')
-    expect(packages).toEqual(['eventsource-parser'])
+    expect(packages).toEqual([])
     expect(later).toContain('zod')
   })
 
