@@ -3,6 +3,7 @@ import {
   type AdmitCall,
   type Authenticate,
   type FinishEvent,
+  type Identity,
   type Logger,
   type Plugin,
   toLogger,
@@ -10,10 +11,13 @@ import {
 import { type AdminOptions, createAdminRoutes } from './admin-routes.ts'
 import { type Awaitable, isThenable } from './base/async.ts'
 import { steadyClock } from './base/steady-clock.ts'
+import type { Home } from './contract/meter-store.ts'
 import type { Storage } from './contract/storage.ts'
+import type { OwnerSettings, TokenRecord } from './contract/token.ts'
 import { type LedgerSink, recordOf } from './ledger/ledger-record.ts'
 import { createAdmission } from './limits/admission.ts'
-import { readUsage, type TokenUsage, type UsageQuery } from './limits/usage.ts'
+import { createThresholdReport, type OnThreshold } from './limits/threshold-report.ts'
+import { readOwnerUsage, readUsage, type TokenUsage, type UsageQuery } from './limits/usage.ts'
 import type { PriceTable } from './prices/price-table.ts'
 import { costOfCall, createPrices, guardedPrices, type Prices } from './prices/prices.ts'
 import { createUnpricedWarning } from './prices/warn-unpriced.ts'
@@ -22,7 +26,8 @@ import { createErrorMapper } from './storage/errors.ts'
 import { folderStorage } from './storage/folder/folder-storage.ts'
 import { createAuthenticate, createIdentities } from './tokens/authenticate.ts'
 import { createManagement, type TokenManagement } from './tokens/manage.ts'
-import { createTokenCache } from './tokens/token-cache.ts'
+import { checkThresholds, createOwners, type OwnerManagement } from './tokens/owners.ts'
+import { createRecordCache } from './tokens/record-cache.ts'
 
 /** Options of `createTokens`. */
 export interface TokensOptions {
@@ -52,6 +57,20 @@ export interface TokensOptions {
    * `'allow'` admits it while the budget is not spent, and counts only the known part of its cost.
    */
   readonly unpriced?: 'refuse' | 'allow'
+  /**
+   * Returns the owner whose limits and budgets count the calls of an identity; undefined: none. Called for identities of tokens and of your
+   * own login. Must return the same text for the same token. Default: the identity's `owner`.
+   */
+  readonly ownerKey?: (identity: Identity) => string | undefined
+  /** Limits and budgets of each owner without its own settings. Default: none. */
+  readonly ownerDefaults?: OwnerSettings
+  /**
+   * Called when the use of a budget reaches a threshold, at most once for each budget, period and threshold: of all processes, one calls it.
+   * It is called after the call has been settled. A crash may lose a call of it.
+   */
+  readonly onThreshold?: OnThreshold
+  /** Parts of each budget at which `onThreshold` is called. Default: `[0.5, 0.8, 1]`. */
+  readonly thresholds?: readonly number[]
   /** Receives warnings and errors. Default: `console`. `false` logs nothing. */
   readonly logger?: Logger | false
   /** Returns milliseconds since 1970, for tests. Default: the time of day for dates, and a clock that is never set for durations. */
@@ -72,6 +91,8 @@ export interface Tokens extends TokenManagement {
    * `signal` is aborted.
    */
   report(query?: UsageReportQuery, options?: { readonly signal?: ReportSignal }): Promise<UsageReport>
+  /** Limits and budgets that all tokens and identities of an owner share. */
+  readonly owners: OwnerManagement
   /** Creates a plugin with JSON endpoints to manage tokens. Throws TypeError without `authorize`. */
   routes(options: AdminOptions): Plugin
   /** Writes all unwritten data, and releases files and timers. Call it after `gateway.close()`. */
@@ -81,6 +102,7 @@ export interface Tokens extends TokenManagement {
 }
 
 const maxCacheMs = 1000
+const defaultThresholds = [0.5, 0.8, 1]
 
 /**
  * Creates the tokens of a platform: issues and authenticates them, counts their use, and rejects calls beyond their limits.
@@ -101,9 +123,27 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const logger = toLogger(options.logger)
   const prices = options.prices === undefined ? undefined : guardedPrices(pricesOf(options.prices), logger)
   const storage = options.storage ?? folderStorage(undefined, { logger })
-  const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now: steadyNow })
+  const cache = createRecordCache<TokenRecord>({
+    lookUp: (digest) => storage.tokens.findByDigest(digest),
+    cacheMs,
+    staleMs,
+    now: steadyNow,
+  })
   const identities = createIdentities(storage.tokens)
   const toGatewayError = createErrorMapper(logger)
+  const thresholds = startThresholds(options, storage, logger)
+  const ownerOf = ownerReader(options.ownerKey)
+  const ownerOfToken = (record: TokenRecord): string | undefined => ownerOf(identities.identityFor(record))
+  const homeOf = createHomes(ownerOfToken)
+  const owners = createOwners({
+    store: storage.owners,
+    defaults: options.ownerDefaults,
+    cacheMs,
+    staleMs,
+    readUsage: (owner, query) => readOwnerUsage({ storage, prices, homeOf, now }, owner, query),
+    now,
+    steadyNow,
+  })
   const admission = createAdmission({
     meters: storage.meters,
     logger,
@@ -112,22 +152,38 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     ...(prices === undefined ? {} : { prices }),
     ...(reserve === undefined ? {} : { reserve }),
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...(thresholds === undefined ? {} : { thresholds }),
   })
   let started = false
 
   const admit = (call: AdmitCall): Awaitable<Admission | undefined> => {
     try {
       const record = identities.tokenFor(call.identity)
-      if (!isThenable(record)) return record === undefined ? undefined : admission.admit(record, call)
-      return Promise.resolve(record).then(
-        (found) => (found === undefined ? undefined : admission.admit(found, call)),
-        (error: unknown) => {
-          throw toGatewayError(error)
-        },
-      )
+      if (!isThenable(record)) return admitFor(record, call)
+      return Promise.resolve(record)
+        .then((found) => admitFor(found, call))
+        .catch(rethrow)
     } catch (error) {
       throw toGatewayError(error)
     }
+  }
+  /** Admits a call of a token, of an owner, or of both. */
+  const admitFor = (token: TokenRecord | undefined, call: AdmitCall): Awaitable<Admission | undefined> => {
+    const owner = call.identity === null ? undefined : ownerOf(call.identity)
+    const home = token === undefined ? undefined : homeOf(token)
+    if (owner === undefined) return token === undefined ? undefined : admission.admit({ token, home }, call)
+    const found = owners.find(owner)
+    if (isThenable(found))
+      return found
+        .then((settings) => {
+          if (token === undefined && settings === undefined) return undefined
+          return admission.admit({ token, home, owner: settings }, call)
+        })
+        .catch(rethrow)
+    return token === undefined && found === undefined ? undefined : admission.admit({ token, home, owner: found }, call)
+  }
+  const rethrow = (error: unknown): never => {
+    throw toGatewayError(error)
   }
   const plugin: Plugin = Object.freeze({
     name: 'tokens',
@@ -139,9 +195,14 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     ...(prices === undefined ? {} : { costOf: costWithWarning(prices, logger), priceOf: displayedPrice(prices) }),
     ...(ledger === undefined ? {} : { onFinish: (event: FinishEvent) => ledger.append(recordOf(event)) }),
   })
-  const management = createManagement({ store: storage.tokens, onChange: cache.forget, now })
-  const usage: Tokens['usage'] = (id, query) => readUsage({ storage, prices, now }, id, query)
-  const report = createReports({ storage, ledger, prices, now })
+  const management = createManagement({
+    store: storage.tokens,
+    onChange: (id) => cache.forget((record) => record.id === id),
+    ownerOf: ownerOfToken,
+    now,
+  })
+  const usage: Tokens['usage'] = (id, query) => readUsage({ storage, prices, homeOf, now }, id, query)
+  const report = createReports({ storage, ledger, prices, homeOf, now })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {
     closing ??= closeAll(admission.close, () => ledger?.close?.() ?? ledger?.flush?.(), storage.close)
@@ -153,6 +214,10 @@ export function createTokens(options: TokensOptions = {}): Tokens {
       cache,
       identities,
       plugin,
+      findOwner: (record) => {
+        const owner = ownerOfToken(record)
+        return owner === undefined ? undefined : owners.find(owner)
+      },
       isStarted: () => started,
       toGatewayError,
       now,
@@ -160,10 +225,62 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     plugin,
     usage,
     report,
+    owners: owners.management,
     routes: (admin: AdminOptions) => createAdminRoutes({ ...management, usage }, admin),
     close,
     [Symbol.asyncDispose]: close,
   })
+}
+
+/** Returns the function that reads the owner of an identity. */
+function ownerReader(ownerKey: TokensOptions['ownerKey']): (identity: Identity) => string | undefined {
+  if (ownerKey !== undefined && typeof ownerKey !== 'function')
+    throw new TypeError('createTokens: ownerKey must be a function such as (identity) => identity.owner')
+  const read = ownerKey ?? (({ owner }: Identity) => owner)
+  return (identity) => {
+    const owner: unknown = read(identity)
+    if (owner === undefined || owner === null || owner === '') return undefined
+    if (typeof owner === 'string') return owner
+    // A promise: its rejection must not end the process.
+    if (isThenable(owner)) owner.then(undefined, () => undefined)
+    // Without its owner, a call would be free of the owner's limits.
+    throw new TypeError(
+      `createTokens: the owner of an identity is a value of type ${typeof owner}; it must be a string`,
+    )
+  }
+}
+
+/** Creates the function that returns where the counters of a token are: the same object for the same record. */
+function createHomes(ownerOf: (record: TokenRecord) => string | undefined): (record: TokenRecord) => Home | undefined {
+  const homes = new WeakMap<TokenRecord, { readonly home: Home | undefined }>()
+  return (record) => {
+    let known = homes.get(record)
+    if (known === undefined) {
+      const owner = ownerOf(record) ?? null
+      const former = [record.owner ?? null, ...(record.formerOwners ?? [])]
+      known = { home: owner === null && former.every((other) => other === null) ? undefined : { owner, former } }
+      homes.set(record, known)
+    }
+    return known.home
+  }
+}
+
+/** Connects `onThreshold` to the storage, and returns the thresholds; undefined without `onThreshold`. */
+function startThresholds(
+  { onThreshold, thresholds }: TokensOptions,
+  { meters }: Storage,
+  logger: Logger,
+): readonly number[] | undefined {
+  if (onThreshold === undefined) {
+    if (thresholds !== undefined)
+      throw new TypeError('createTokens: thresholds needs onThreshold, a function that receives them')
+    return undefined
+  }
+  if (typeof onThreshold !== 'function') throw new TypeError('createTokens: onThreshold must be a function')
+  if (meters.onReached === undefined)
+    throw new TypeError('createTokens: onThreshold is set, but the meters of the storage have no `onReached`')
+  meters.onReached(createThresholdReport(onThreshold, logger))
+  return checkThresholds(thresholds ?? defaultThresholds)
 }
 
 /** Returns `costOf` of the plugin, which warns of models without a price. */

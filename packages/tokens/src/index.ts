@@ -1,20 +1,34 @@
 export type { AdminOptions } from './admin-routes.ts'
 export type { Awaitable } from './base/async.ts'
 export {
+  type Home,
   leaseMs,
   type Meter,
   type MeterState,
   type MeterStore,
+  type Notice,
+  ownerAccount,
+  type ReachedAmount,
+  type ReachedListener,
   type Reservation,
   type ReserveResult,
   type Settlement,
   type Sums,
   type SumsQuery,
 } from './contract/meter-store.ts'
-export { type Storage, StorageAwayError, type TokenQuery, type TokenStore } from './contract/storage.ts'
+export {
+  type OwnerQuery,
+  type OwnerStore,
+  type Storage,
+  StorageAwayError,
+  type TokenQuery,
+  type TokenStore,
+} from './contract/storage.ts'
 export type {
   Budget,
   Limit,
+  Owner,
+  OwnerSettings,
   Period,
   StoredSecret,
   Time,
@@ -29,8 +43,9 @@ export type { LedgerRecord, LedgerSink } from './ledger/ledger-record.ts'
 export { memoryLedger, recordOf } from './ledger/ledger-record.ts'
 export { type ReadLedgerOptions, readLedger } from './ledger/read-ledger.ts'
 export { type LedgerKey, type LedgerSum, sumLedger } from './ledger/sum-ledger.ts'
+export type { OnThreshold, ReachedThreshold } from './limits/threshold-report.ts'
 export type { CountOf } from './limits/token-meters.ts'
-export type { CountUsage, TokenUsage, UsageQuery, UsageSums } from './limits/usage.ts'
+export type { CountUsage, OwnerUsage, TokenUsage, Usage, UsageQuery, UsageSums } from './limits/usage.ts'
 export type { BasePrice, DatedPrice, LongContextPrice, Price, PriceTable, TierPrice } from './prices/price-table.ts'
 export {
   createPrices,
@@ -47,4 +62,5 @@ export { memoryStorage } from './storage/memory/memory-storage.ts'
 export type { RedisClient } from './storage/redis/client.ts'
 export { type RedisStorageOptions, redisStorage } from './storage/redis/redis-storage.ts'
 export type { IssuedToken, TokenManagement, TokenUpdate } from './tokens/manage.ts'
+export type { OwnerManagement } from './tokens/owners.ts'
 export { hasTokenForm, tokenPattern } from './tokens/secret.ts'

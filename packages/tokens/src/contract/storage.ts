@@ -1,6 +1,6 @@
 import type { Awaitable } from '../base/async.ts'
 import type { MeterStore } from './meter-store.ts'
-import type { TokenRecord } from './token.ts'
+import type { Owner, TokenRecord } from './token.ts'
 
 /**
  * Storage of tokens and their counts. `memoryStorage()`, `folderStorage(path)` and `redisStorage({ client })` create one. Methods throw
@@ -9,6 +9,8 @@ import type { TokenRecord } from './token.ts'
 export interface Storage {
   readonly tokens: TokenStore
   readonly meters: MeterStore
+  /** Limits and budgets of owners. Absent: the storage does not support them. */
+  readonly owners?: OwnerStore
   /**
    * Called when a gateway starts. Throws for anything that would fail every call, such as a damaged file, and logs what an
    * operator should know. Default: checks nothing.
@@ -48,6 +50,25 @@ export interface TokenStore {
   change(id: string, change: (record: TokenRecord) => TokenRecord): Awaitable<TokenRecord | undefined>
   /** Returns tokens, the oldest first. `next` is set if there are more. */
   list(query: TokenQuery): Awaitable<{ readonly tokens: readonly TokenRecord[]; readonly next?: string }>
+}
+
+/** A page of the list of owners. */
+export interface OwnerQuery {
+  /** The `next` of the previous page. */
+  readonly after?: string
+  /** 1 to 1,000. Default: 100. */
+  readonly limit?: number
+}
+
+/** Store of the settings of owners. All processes see a change at once. */
+export interface OwnerStore {
+  get(owner: string): Awaitable<Owner | undefined>
+  /** Creates or replaces the record of its owner. */
+  put(record: Owner): Awaitable<void>
+  /** Returns false if there was no record. */
+  delete(owner: string): Awaitable<boolean>
+  /** Returns records, ordered by owner. `next` is set if there are more. */
+  list(query: OwnerQuery): Awaitable<{ readonly owners: readonly Owner[]; readonly next?: string }>
 }
 
 /** The storage cannot be reached, or did not respond in time. */

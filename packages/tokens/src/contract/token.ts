@@ -52,6 +52,24 @@ export interface TokenSettings {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
+/** Limits and budgets of an owner, which all its tokens and identities share. */
+export interface OwnerSettings {
+  readonly limits?: Limit | readonly Limit[] | undefined
+  readonly budget?: Budget | readonly Budget[] | undefined
+  /** Parts of each budget at which `onThreshold` is called: more than 0, at most 1. Default: those of `createTokens`. */
+  readonly thresholds?: readonly number[] | undefined
+}
+
+/** An owner with limits or budgets. It survives JSON unchanged. */
+export interface Owner {
+  readonly owner: string
+  readonly limits: readonly Limit[]
+  readonly budgets: readonly Budget[]
+  readonly thresholds?: readonly number[]
+  /** Milliseconds since 1970. */
+  readonly updatedAt: number
+}
+
 /** An issued token, without its secret. Times are in milliseconds since 1970. */
 export interface Token {
   readonly id: string
@@ -83,4 +101,6 @@ export interface TokenRecord extends Token {
   readonly secrets: readonly StoredSecret[]
   /** Increased by one with each change. */
   readonly version: number
+  /** Owners that the token had before, one for each change, the newest last; null: none. Redis stores counters by owner. */
+  readonly formerOwners?: readonly (string | null)[]
 }

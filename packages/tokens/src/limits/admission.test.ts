@@ -22,7 +22,7 @@ function setUp(settings: Parameters<typeof tokenWith>[0], options: Partial<Admis
   const token = tokenWith(settings)
   let calls = 0
   const admit = (more: Parameters<typeof callOf>[1] = {}, id = `req_${++calls}`) =>
-    admission.admit(token, callOf(id, more)) as Admission
+    admission.admit({ token }, callOf(id, more)) as Admission
   const refused = (more: Parameters<typeof callOf>[1] = {}): GatewayError => {
     try {
       admit(more)

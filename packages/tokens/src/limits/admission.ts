@@ -1,7 +1,15 @@
 import { type Admission, type AdmitCall, type FinishEvent, type Logger, toLogger } from '@modelgate/core'
 import { type Awaitable, isThenable, unref } from '../base/async.ts'
-import { leaseMs, type Meter, type MeterStore, type ReserveResult } from '../contract/meter-store.ts'
-import type { TokenRecord } from '../contract/token.ts'
+import {
+  type Home,
+  leaseMs,
+  type Meter,
+  type MeterStore,
+  ownerAccount,
+  type Reservation,
+  type ReserveResult,
+} from '../contract/meter-store.ts'
+import type { Owner, TokenRecord } from '../contract/token.ts'
 import type { Prices } from '../prices/prices.ts'
 import { createErrorMapper } from '../storage/errors.ts'
 import { allowanceOf, budgetHeaders } from './allowance.ts'
@@ -9,6 +17,7 @@ import { limitError } from './limit-error.ts'
 import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
 import { settlementOf } from './settlement.ts'
 import { createSettler } from './settler.ts'
+import { createMeterLists, type TokenMeter } from './token-meters.ts'
 
 export interface AdmissionOptions {
   readonly meters: MeterStore
@@ -17,6 +26,8 @@ export interface AdmissionOptions {
   readonly reserve?: { readonly outputTokens?: number }
   /** Default: `'refuse'`. */
   readonly unpriced?: ReserveOptions['unpriced']
+  /** Parts of each budget that are reported when they are reached. Default: none. */
+  readonly thresholds?: readonly number[]
   /** Default: `console`. `false` logs nothing. */
   readonly logger?: Logger | false
   /** Maps failures of the store. Default: they become 503 errors, and are logged to `logger`. */
@@ -25,10 +36,18 @@ export interface AdmissionOptions {
   readonly now?: () => number
 }
 
-/** Reserves and settles the calls of tokens with limits or budgets. */
+/** Those whose limits and budgets count a call: a token, an owner, or both. */
+export interface Payer {
+  readonly token?: TokenRecord | undefined
+  /** Where the token's counters are. */
+  readonly home?: Home | undefined
+  readonly owner?: Owner | undefined
+}
+
+/** Reserves and settles the calls of tokens and owners with limits or budgets. */
 export interface CallAdmission {
   /** Reserves the expected use of a call. Throws, or rejects with, the GatewayError for a call that a limit or budget rejects. */
-  admit(token: TokenRecord, call: AdmitCall): Awaitable<Admission>
+  admit(payer: Payer, call: AdmitCall): Awaitable<Admission>
   /** Resolves when all finished calls are settled, or after three seconds. */
   close(): Promise<void>
 }
@@ -48,18 +67,29 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
   const settler = createSettler(store, logger)
   const renewal = createLeaseRenewal(store, logger)
   const currency = prices?.currency ?? ''
+  const metersOf = createMeterLists(options.thresholds)
+
+  /** Returns the meters of both: one reservation, so that all of them count a call or none. */
+  const metersOfPayer = ({ token, owner }: Payer): readonly TokenMeter[] => {
+    if (owner === undefined) return token === undefined ? [] : metersOf(token)
+    if (token === undefined) return metersOf(owner)
+    const [own, shared] = [metersOf(token), metersOf(owner)]
+    return own.length === 0 ? shared : [...own, ...shared]
+  }
 
   const admitted = (
-    { id }: TokenRecord,
+    { token, owner, home }: Payer,
+    tokenId: string,
     { requestId }: AdmitCall,
     meters: readonly ReservedMeter[],
     result: (ReserveResult & { readonly ok: true }) | undefined,
   ): Admission => {
     const concurrent = meters.filter(({ of }) => of === 'concurrent').map(({ meter }): Meter => meter)
-    if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId: id, meters: concurrent })
+    if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId, home, meters: concurrent })
+    const accounts = token !== undefined && owner !== undefined ? [token.id, ownerAccount(owner.owner)] : undefined
     const settle = (event: FinishEvent): void => {
       if (concurrent.length > 0) renewal.remove(requestId)
-      settler.settle(settlementOf(event, { tokenId: id, meters, at: result?.at, prices }))
+      settler.settle(settlementOf(event, { tokenId, home, accounts, meters, at: result?.at, prices }))
     }
     if (result === undefined) return { settle }
     const time = now()
@@ -69,11 +99,13 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
   }
 
   return {
-    admit(token, call) {
-      const meters = reservedMeters(token, call, reserveOptions)
-      if (meters.length === 0) return admitted(token, call, meters, undefined)
+    admit(payer, call) {
+      const { token, owner, home } = payer
+      const tokenId = token?.id ?? ownerAccount(owner?.owner ?? '')
+      const meters = reservedMeters(metersOfPayer(payer), call, reserveOptions)
+      if (meters.length === 0) return admitted(payer, tokenId, call, meters, undefined)
       const decide = (result: ReserveResult): Admission => {
-        if (result.ok === true) return admitted(token, call, meters, result)
+        if (result.ok === true) return admitted(payer, tokenId, call, meters, result)
         const { refusedBy, waitMs, states } = result
         throw limitError({ model: call.model, meters, refusedBy, waitMs, states, currency, now: now() })
       }
@@ -81,7 +113,8 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       try {
         result = store.reserve({
           callId: call.requestId,
-          tokenId: token.id,
+          tokenId,
+          home,
           meters: meters.map(({ meter }): Meter => meter),
         })
       } catch (error) {
@@ -98,17 +131,22 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
 
 /** Renews the leases of running calls that count against a limit of concurrent calls. */
 interface LeaseRenewal {
-  add(call: { readonly callId: string; readonly tokenId: string; readonly meters: readonly Meter[] }): void
+  add(call: Reservation): void
   remove(callId: string): void
 }
 
-/** One timer serves all calls, and runs only while there are any. */
+/** One timer serves all calls. It ends itself when there are none: starting and ending a timer for each call would cost 2 µs. */
 function createLeaseRenewal(meters: Pick<MeterStore, 'renew'>, logger: Logger): LeaseRenewal {
-  const running = new Map<string, Parameters<LeaseRenewal['add']>[0]>()
+  const running = new Map<string, Reservation>()
   let timer: ReturnType<typeof setInterval> | undefined
   let failing = false
 
   const renew = async (): Promise<void> => {
+    if (running.size === 0) {
+      clearInterval(timer)
+      timer = undefined
+      return
+    }
     try {
       await meters.renew([...running.values()])
       failing = false
@@ -127,9 +165,6 @@ function createLeaseRenewal(meters: Pick<MeterStore, 'renew'>, logger: Logger): 
     },
     remove(callId) {
       running.delete(callId)
-      if (running.size > 0) return
-      clearInterval(timer)
-      timer = undefined
     },
   }
 }

@@ -34,7 +34,7 @@ export function allowanceOf(
 
 /**
  * Returns the header that reports the budgets, as a list of RFC 8941: `month;unit=USD;limit=20;remaining=7.42;reset=86400`. `reset`
- * is the number of seconds until the budget resets.
+ * is the number of seconds until the budget resets. A budget of the owner has `scope=owner`.
  */
 export function budgetHeaders(
   meters: readonly ReservedMeter[],
@@ -44,7 +44,7 @@ export function budgetHeaders(
 ): Record<string, string> {
   let list = ''
   for (let index = 0; index < meters.length; index++) {
-    const { from, of, per } = meters[index] as ReservedMeter
+    const { from, of, per, meter } = meters[index] as ReservedMeter
     const state = states[index]
     if (from !== 'budget' || state === undefined) continue
     const { limit, used, resetsAt } = state
@@ -54,7 +54,8 @@ export function budgetHeaders(
       of === 'money' ? formatDecimal(Math.floor(amount / 1000) / 1e6) : String(amount)
     const unit = of === 'money' ? currency : 'tokens'
     const reset = resetsAt === undefined ? '' : `;reset=${Math.ceil(Math.max(0, resetsAt - now) / 1000)}`
-    list += `${list === '' ? '' : ', '}${per};unit=${unit};limit=${number(limit)};remaining=${number(remaining)}${reset}`
+    const scope = meter.account === undefined ? '' : ';scope=owner'
+    list += `${list === '' ? '' : ', '}${per};unit=${unit};limit=${number(limit)};remaining=${number(remaining)}${reset}${scope}`
   }
   return list === '' ? {} : { 'modelgate-budget': list }
 }

@@ -45,10 +45,11 @@ function rateLimitError(
   details: { readonly headers: Record<string, string> },
 ): GatewayError {
   const name = model.slice(0, 100)
+  const reached = meter.account === undefined ? 'Rate limit reached' : "Your owner's rate limit is reached"
   if (of === 'concurrent')
     return new GatewayError(
       'rate_limited',
-      `Rate limit reached for ${name} in concurrent calls: limit ${state.limit}, running ${state.used}. Please try again when one of them has ended.`,
+      `${reached} for ${name} in concurrent calls: limit ${state.limit}, running ${state.used}. Please try again when one of them has ended.`,
       { code: 'rate_limit_exceeded', retryAfter: 1, ...details },
     )
   const what = `${countLabels[of]} ${windowText(per as Window)}`
@@ -63,7 +64,7 @@ function rateLimitError(
   const headers = retryAfter > maxRetrySeconds ? { ...details.headers, 'x-should-retry': 'false' } : details.headers
   return new GatewayError(
     'rate_limited',
-    `Rate limit reached for ${name} in ${what}: limit ${state.limit}, used ${state.used}, requested ${requiredRoom(meter)}. Please try again in ${waitText(waitMs)}.`,
+    `${reached} for ${name} in ${what}: limit ${state.limit}, used ${state.used}, requested ${requiredRoom(meter)}. Please try again in ${waitText(waitMs)}.`,
     { code: 'rate_limit_exceeded', retryAfter, ...details, headers },
   )
 }
@@ -77,7 +78,8 @@ function budgetText(
 ): string {
   const text = (amount: number): string => amountText(of, amount, currency)
   const modelsText = models === undefined ? '' : ` for ${models.join(', ').slice(0, 200)}`
-  const budget = `your ${periodWords[String(per)] ?? ''}budget of ${text(limit)}${modelsText}`
+  const whose = meter.account === undefined ? 'your' : "your owner's"
+  const budget = `${whose} ${periodWords[String(per)] ?? ''}budget of ${text(limit)}${modelsText}`
   const reset =
     resetsAt === undefined ? '' : ` The budget resets at ${new Date(resetsAt).toISOString().replace('.000', '')}.`
   return used >= limit

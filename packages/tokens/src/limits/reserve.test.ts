@@ -5,15 +5,18 @@ import type { TokenSettings } from '../contract/token.ts'
 import { createPrices } from '../prices/prices.ts'
 import { callOf, tokenWith } from './call.test-support.ts'
 import { reservedMeters } from './reserve.ts'
+import { metersOf } from './token-meters.ts'
 
 const prices = createPrices({ models: { 'gpt-5': { input: 10, output: 20 }, free: { input: 0, output: 0 } } })
 const reserve = (
   settings: Pick<TokenSettings, 'limits' | 'budget'>,
   call: Parameters<typeof callOf>[1],
 ): readonly (readonly [string, number, number])[] =>
-  reservedMeters(tokenWith(settings), callOf('req_1', call), { prices, outputTokens: 4096, unpriced: 'refuse' }).map(
-    ({ of, meter }) => [of, meter.amount, requiredRoom(meter)] as const,
-  )
+  reservedMeters(metersOf(tokenWith(settings)), callOf('req_1', call), {
+    prices,
+    outputTokens: 4096,
+    unpriced: 'refuse',
+  }).map(({ of, meter }) => [of, meter.amount, requiredRoom(meter)] as const)
 const everything: Pick<TokenSettings, 'limits' | 'budget'> = {
   limits: { requests: 5, concurrent: 5, tokens: 5, inputTokens: 5, outputTokens: 5 },
   budget: { money: 1, period: 'day' },

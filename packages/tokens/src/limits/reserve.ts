@@ -1,8 +1,7 @@
 import { type AdmitCall, type BillableUnits, GatewayError, matchesModel } from '@modelgate/core'
 import type { Meter } from '../contract/meter-store.ts'
-import type { Token } from '../contract/token.ts'
 import { isFree, type Prices } from '../prices/prices.ts'
-import { metersOf, type TokenMeter, toWholeCount } from './token-meters.ts'
+import { meterOfCall, type TokenMeter, toWholeCount } from './token-meters.ts'
 
 export interface ReserveOptions {
   /** Undefined: no price is known. */
@@ -19,16 +18,18 @@ export interface ReservedMeter extends TokenMeter {
 }
 
 /**
- * Returns the meters of a token that count a call, with the amounts to reserve.
+ * Returns those meters of a token and its owner that count a call, with the amounts to reserve.
  *
  * @throws GatewayError `permission` if a budget cannot be enforced for the call: a price is unknown, the call's use would bypass the
  * gateway, or its use is known too late.
  */
-export function reservedMeters(token: Token, call: AdmitCall, options: ReserveOptions): readonly ReservedMeter[] {
-  const meters = metersOf(token)
+export function reservedMeters(
+  meters: readonly TokenMeter[],
+  call: AdmitCall,
+  options: ReserveOptions,
+): readonly ReservedMeter[] {
   if (meters.length === 0) return meters
-  if (call.operation === clientSecretOperation && meters.some(({ from, of }) => from === 'budget' || !countsCalls(of)))
-    throw clientSecretError()
+  if (call.operation === clientSecretOperation) checkClientSecret(meters)
   const free = isFree(call.operation)
   let cachedUse: ExpectedUse | undefined
   // Lazy: an estimate costs time in proportion to the request, and only meters of tokens or money need it.
@@ -40,9 +41,10 @@ export function reservedMeters(token: Token, call: AdmitCall, options: ReserveOp
   for (const tokenMeter of meters) {
     if (free && !countsCalls(tokenMeter.of)) continue
     if (tokenMeter.models !== undefined && !matchesModel(call.model, tokenMeter.models)) continue
-    if (call.background === true && !countsCalls(tokenMeter.of)) throw backgroundError()
-    const amounts = amountsFor(tokenMeter, call, expectedUse, options)
-    reserved.push({ ...tokenMeter, meter: { ...tokenMeter.meter, ...amounts } })
+    if (call.background === true && !countsCalls(tokenMeter.of)) throw backgroundError(tokenMeter)
+    const { amount, least } = amountsFor(tokenMeter, call, expectedUse, options)
+    const { from, of, models, per } = tokenMeter
+    reserved.push({ from, of, models, per, meter: meterOfCall(tokenMeter.meter, amount, least) })
   }
   return reserved
 }
@@ -50,18 +52,25 @@ export function reservedMeters(token: Token, call: AdmitCall, options: ReserveOp
 /** Returns a secret of the provider to the client. Sessions that use it bypass the gateway. */
 const clientSecretOperation = 'realtime-sessions'
 
-const clientSecretError = (): GatewayError =>
-  new GatewayError(
+function checkClientSecret(meters: readonly TokenMeter[]): void {
+  const bypassed = meters.find(({ from, of }) => from === 'budget' || !countsCalls(of))
+  if (bypassed === undefined) return
+  throw new GatewayError(
     'permission',
-    'This token has a budget or a limit of tokens, which a client secret of the provider would bypass. Open the session through this gateway: connect a WebSocket to /v1/realtime with this token.',
+    `${holderOf(bypassed)} has a budget or a limit of tokens, which a client secret of the provider would bypass. Open the session through this gateway: connect a WebSocket to /v1/realtime with this API key.`,
     { code: 'realtime_secret_not_allowed' },
   )
+}
+
+/** Names the holder of a limit in a message. Only what the caller knows already: not the owner's name. */
+const holderOf = ({ meter }: TokenMeter): string =>
+  meter.account === undefined ? 'This token' : 'The owner of this API key'
 
 /** A budget would count the reservation only: later requests fetch or continue the response without another charge. */
-const backgroundError = (): GatewayError =>
+const backgroundError = (tokenMeter: TokenMeter): GatewayError =>
   new GatewayError(
     'permission',
-    'This token has a budget or a limit of tokens, and the usage of a background response is known only later. Send the request without background.',
+    `${holderOf(tokenMeter)} has a budget or a limit of tokens, and the usage of a background response is known only later. Send the request without background.`,
     { param: 'background', code: 'background_not_allowed' },
   )
 
@@ -116,15 +125,15 @@ const toAmounts = (amount: number, least: number): MeterAmounts => ({
 })
 
 function amountsFor(
-  { of }: TokenMeter,
+  tokenMeter: TokenMeter,
   call: AdmitCall,
   expectedUse: () => ExpectedUse,
   options: ReserveOptions,
 ): MeterAmounts {
-  switch (of) {
+  switch (tokenMeter.of) {
     case 'requests':
     case 'concurrent':
-      return { amount: 1 }
+      return oneCall
     case 'inputTokens':
       return toAmounts(expectedUse().amount.input, expectedUse().least.input)
     case 'outputTokens':
@@ -132,20 +141,30 @@ function amountsFor(
     case 'tokens':
       return toAmounts(tokensIn(expectedUse().amount), tokensIn(expectedUse().least))
     case 'money':
-      return toAmounts(costOf(call, expectedUse().amount, options), costOf(call, expectedUse().least, options))
+      return toAmounts(
+        costOf(tokenMeter, call, expectedUse().amount, options),
+        costOf(tokenMeter, call, expectedUse().least, options),
+      )
   }
 }
+
+const oneCall: MeterAmounts = { amount: 1 }
 
 const tokensIn = ({ input, output }: Quantity): number => input + output
 
 /** Returns the expected cost in billionths. */
-function costOf(call: AdmitCall, quantity: Quantity, { prices, unpriced }: ReserveOptions): number {
+function costOf(
+  tokenMeter: TokenMeter,
+  call: AdmitCall,
+  quantity: Quantity,
+  { prices, unpriced }: ReserveOptions,
+): number {
   const cost = prices?.estimate(call.targets, { ...quantity, operation: call.operation })
   if (cost !== undefined) return cost
   if (unpriced === 'allow') return 0
   throw new GatewayError(
     'permission',
-    `The price of '${call.model.slice(0, 100)}' is unknown, and this token has a budget in money. Ask the operator of this gateway to add the price.`,
+    `The price of '${call.model.slice(0, 100)}' is unknown, and ${holderOf(tokenMeter).replace('The', 'the').replace('This', 'this')} has a budget in money. Ask the operator of this gateway to add the price.`,
     { param: 'model', code: 'model_not_priced' },
   )
 }

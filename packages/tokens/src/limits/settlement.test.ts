@@ -4,6 +4,7 @@ import { costOfCall, createPrices } from '../prices/prices.ts'
 import { callOf, endOf, tokenWith, took } from './call.test-support.ts'
 import { reservedMeters } from './reserve.ts'
 import { settlementOf } from './settlement.ts'
+import { metersOf } from './token-meters.ts'
 
 const prices = createPrices({
   currency: 'EUR',
@@ -13,7 +14,7 @@ const token = tokenWith({
   limits: { requests: 9, tokens: 1e15, inputTokens: 1e15, outputTokens: 1e15 },
   budget: { money: 1000, period: 'day' },
 })
-const reserved = reservedMeters(token, callOf('req_1'), { prices, outputTokens: 4096, unpriced: 'refuse' })
+const reserved = reservedMeters(metersOf(token), callOf('req_1'), { prices, outputTokens: 4096, unpriced: 'refuse' })
 const settle = (more: Partial<FinishEvent>) => {
   const event = endOf('req_1', more)
   const { meters, sums } = settlementOf(event, { tokenId: token.id, meters: reserved, at: 7, prices })

@@ -1,9 +1,9 @@
 import type { Cost, FinishEvent } from '@modelgate/core'
-import type { Settlement, Sums } from '../contract/meter-store.ts'
+import type { Home, Settlement, Sums } from '../contract/meter-store.ts'
 import { billionthsOf } from '../prices/money.ts'
 import { leastCostOf, mayHaveWorked, type Prices } from '../prices/prices.ts'
 import type { ReservedMeter } from './reserve.ts'
-import { toWholeCount } from './token-meters.ts'
+import { settledMeter, toWholeCount } from './token-meters.ts'
 
 /** Model name in the sums of calls without a response: the requested name may be any text of a client. */
 const unansweredModel = '(no response)'
@@ -12,15 +12,20 @@ const maxNameLength = 200
 
 /** A call whose reservation was accepted. */
 export interface AdmittedCall {
+  /** Account of the call. */
   readonly tokenId: string
+  readonly home?: Home | undefined
+  /** Accounts whose sums count the call. Default: `tokenId`. */
+  readonly accounts?: readonly string[] | undefined
   readonly meters: readonly ReservedMeter[]
   /** Time of the reservation, as the store reported it. */
   readonly at: number | undefined
   readonly prices: Prices | undefined
 }
 
-/** Returns the settlement of a finished call: its actual use on each meter, and its contribution to the token's sums. */
-export function settlementOf(event: FinishEvent, { tokenId, meters, at, prices }: AdmittedCall): Settlement {
+/** Returns the settlement of a finished call: its actual use on each meter, and its contribution to the sums. */
+export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settlement {
+  const { tokenId, home, accounts, meters, at, prices } = admitted
   const { requestId, model, startedAt, usage, units, outcome, firstEventMs } = event
   const input = toWholeCount(usage?.input.total ?? 0)
   const output = toWholeCount(usage?.output.total ?? 0)
@@ -57,9 +62,15 @@ export function settlementOf(event: FinishEvent, { tokenId, meters, at, prices }
   return {
     callId: requestId,
     tokenId,
+    home,
     at,
-    meters: meters.map((reserved) => ({ ...reserved.meter, actual: actualOf(reserved) })),
-    sums: { day: dayOf(startedAt), model: (hasResponse && model.slice(0, maxNameLength)) || unansweredModel, add },
+    meters: meters.map((reserved) => settledMeter(reserved.meter, actualOf(reserved))),
+    sums: {
+      day: dayOf(startedAt),
+      model: (hasResponse && model.slice(0, maxNameLength)) || unansweredModel,
+      add,
+      accounts,
+    },
   }
 }
 

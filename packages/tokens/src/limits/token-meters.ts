@@ -1,18 +1,18 @@
-import type { Meter } from '../contract/meter-store.ts'
-import type { Budget, Limit, Period, Token, Window } from '../contract/token.ts'
+import { type Meter, type Notice, ownerAccount } from '../contract/meter-store.ts'
+import type { Budget, Limit, Owner, Period, Token, Window } from '../contract/token.ts'
 import { toBillionths } from '../prices/money.ts'
 
 /** The quantities that limits and budgets count. Money is counted in billionths of the currency unit. */
 export type CountOf = 'requests' | 'tokens' | 'inputTokens' | 'outputTokens' | 'concurrent' | 'money'
 
-/** One count of a token's limit or budget, and the meter that counts it. */
+/** One count of a token's or owner's limit or budget, and the meter that counts it. */
 export interface TokenMeter {
   readonly from: 'limit' | 'budget'
   readonly of: CountOf
   /** Names of the models that it counts. Absent: all models. */
-  readonly models?: readonly string[]
+  readonly models?: readonly string[] | undefined
   /** Window of a limit, or period of a budget. Absent for concurrent calls. */
-  readonly per?: Window | Period
+  readonly per?: Window | Period | undefined
   /** Has the amount 0. */
   readonly meter: Meter
 }
@@ -25,17 +25,66 @@ const windowMs: Readonly<Record<Exclude<Window, number>, number>> = {
 }
 const windowCounts = ['requests', 'tokens', 'inputTokens', 'outputTokens'] as const
 
-/** Meters of each token, so that they are built once for each record. */
-const metersByToken = new WeakMap<object, readonly TokenMeter[]>()
+type Limited = Pick<Token, 'limits' | 'budgets'> | Owner
 
-/** Returns the meters of all limits and budgets of a token: the same list for the same object. */
-export function metersOf(token: Pick<Token, 'limits' | 'budgets'>): readonly TokenMeter[] {
-  let meters = metersByToken.get(token)
-  if (meters === undefined) {
-    meters = [...token.limits.flatMap(limitMeters), ...token.budgets.map(budgetMeter)]
-    metersByToken.set(token, meters)
+/**
+ * Returns the meters of all limits and budgets of a token or an owner.
+ *
+ * @param thresholds parts of each budget that are reported when they are reached; absent: none
+ */
+export function metersOf(limited: Limited, thresholds?: readonly number[]): readonly TokenMeter[] {
+  const account = 'owner' in limited && 'updatedAt' in limited ? ownerAccount(limited.owner) : undefined
+  const meters = [
+    ...limited.limits.flatMap(limitMeters),
+    ...limited.budgets.map((budget) => budgetMeter(budget, thresholds)),
+  ]
+  if (account === undefined) return meters
+  return meters.map((tokenMeter) => ({ ...tokenMeter, meter: { ...tokenMeter.meter, account } }))
+}
+
+/** Creates `metersOf` for one gateway, which builds the meters once for each record. */
+export function createMeterLists(
+  thresholds: readonly number[] | undefined,
+): (limited: Limited) => readonly TokenMeter[] {
+  const lists = new WeakMap<object, readonly TokenMeter[]>()
+  return (limited) => {
+    let meters = lists.get(limited)
+    if (meters === undefined) {
+      const own = thresholds !== undefined && 'thresholds' in limited ? limited.thresholds : undefined
+      meters = metersOf(limited, own ?? thresholds)
+      lists.set(limited, meters)
+    }
+    return meters
   }
-  return meters
+}
+
+/**
+ * Returns a meter with the amounts of a call. Written out field by field: copying a meter by a spread takes ten times as long, and
+ * objects of one shape keep the code of the stores fast.
+ */
+export function meterOfCall(meter: Meter, amount: number, least: number | undefined): Meter {
+  const { name, account, limit, notice } = meter
+  switch (meter.kind) {
+    case 'window':
+      return { kind: 'window', name, account, limit, amount, least, notice, windowMs: meter.windowMs }
+    case 'period':
+      return { kind: 'period', name, account, limit, amount, least, notice, period: meter.period }
+    case 'concurrent':
+      return { kind: 'concurrent', name, account, limit, amount, least, notice }
+  }
+}
+
+/** Returns a meter of a call with its actual use. Written out, as in `meterOfCall`. */
+export function settledMeter(meter: Meter, actual: number): Meter & { readonly actual: number } {
+  const { name, account, limit, amount, least, notice } = meter
+  switch (meter.kind) {
+    case 'window':
+      return { kind: 'window', name, account, limit, amount, least, notice, actual, windowMs: meter.windowMs }
+    case 'period':
+      return { kind: 'period', name, account, limit, amount, least, notice, actual, period: meter.period }
+    case 'concurrent':
+      return { kind: 'concurrent', name, account, limit, amount, least, notice, actual }
+  }
 }
 
 /** Rounds a count up to a whole number from 0 to the largest exact integer. Upstreams may report anything. */
@@ -58,7 +107,8 @@ function limitMeters(limit: Limit): readonly TokenMeter[] {
   return [...meters, { ...shared, of: 'concurrent', meter: { kind: 'concurrent', name, limit: concurrent, amount: 0 } }]
 }
 
-function budgetMeter({ models: budgetModels, period, money, tokens }: Budget): TokenMeter {
+function budgetMeter(budget: Budget, thresholds: readonly number[] | undefined): TokenMeter {
+  const { models: budgetModels, period, money, tokens } = budget
   const models = toList(budgetModels)
   const of = money === undefined ? 'tokens' : 'money'
   const limit = money === undefined ? (tokens ?? 0) : toBillionths(money)
@@ -68,8 +118,20 @@ function budgetMeter({ models: budgetModels, period, money, tokens }: Budget): T
     ...(models === undefined ? {} : { models }),
     of,
     per: period,
-    meter: { kind: 'period', period, name, limit, amount: 0 },
+    meter: {
+      kind: 'period',
+      period,
+      name,
+      limit,
+      amount: 0,
+      ...(thresholds === undefined ? {} : { notice: noticeOf(budget, limit, thresholds) }),
+    },
   }
+}
+
+const noticeOf = (budget: Budget, limit: number, thresholds: readonly number[]): Notice => {
+  const fractions = [...thresholds].sort((one, other) => one - other)
+  return { budget, fractions, amounts: fractions.map((fraction) => Math.ceil(limit * fraction)) }
 }
 
 const toList = (models: Limit['models']): readonly string[] | undefined =>

@@ -79,9 +79,9 @@ it('reports a store that fails twice at once as one error, without an unhandled 
     meters: { read: fail, sums: fail },
   } as unknown as Storage
   try {
-    await expect(readUsage({ storage, prices: undefined, now: () => now }, 'tok_1')).rejects.toThrow(
-      'the file is not a database',
-    )
+    await expect(
+      readUsage({ storage, prices: undefined, homeOf: () => undefined, now: () => now }, 'tok_1'),
+    ).rejects.toThrow('the file is not a database')
     await new Promise((resolve) => setImmediate(resolve))
   } finally {
     process.off('unhandledRejection', remember)

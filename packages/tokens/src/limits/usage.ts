@@ -1,7 +1,7 @@
 import { GatewayError } from '@modelgate/core'
-import type { MeterState, MeterStore, Sums } from '../contract/meter-store.ts'
+import { type Home, type MeterState, type MeterStore, ownerAccount, type Sums } from '../contract/meter-store.ts'
 import type { Storage } from '../contract/storage.ts'
-import type { Period, Token, Window } from '../contract/token.ts'
+import type { Owner, Period, TokenRecord, Window } from '../contract/token.ts'
 import { fromBillionths } from '../prices/money.ts'
 import type { Prices } from '../prices/prices.ts'
 import { toGatewayError } from '../storage/errors.ts'
@@ -32,9 +32,8 @@ export interface UsageSums extends Omit<Sums, 'cost'> {
   readonly cost: number
 }
 
-/** Current use of a token's limits and budgets, and sums over its finished calls. */
-export interface TokenUsage {
-  readonly id: string
+/** Current use of limits and budgets, and sums over finished calls. */
+export interface Usage {
   /** First and last day of the sums, in UTC. */
   readonly from: string
   readonly to: string
@@ -49,6 +48,16 @@ export interface TokenUsage {
   readonly byModel: readonly ({ readonly model: string } & UsageSums)[]
 }
 
+/** Usage of a token. */
+export interface TokenUsage extends Usage {
+  readonly id: string
+}
+
+/** Usage of an owner: of all calls since it has limits or budgets. */
+export interface OwnerUsage extends Usage {
+  readonly owner: string
+}
+
 /** Days of the sums to return, first and last included, in UTC: `2026-11-21`. Default: the last 30 days, with today. */
 export interface UsageQuery {
   readonly from?: string
@@ -58,6 +67,8 @@ export interface UsageQuery {
 export interface UsageSource {
   readonly storage: Pick<Storage, 'tokens' | 'meters'>
   readonly prices: Prices | undefined
+  /** Returns where the counters of a token are. */
+  homeOf(token: TokenRecord): Home | undefined
   now(): number
 }
 
@@ -66,31 +77,50 @@ export interface UsageSource {
  *
  * @throws GatewayError `not_found`, `invalid_request` (with `param`), `unavailable`.
  */
-export async function readUsage(
-  { storage, prices, now }: UsageSource,
-  id: string,
-  query: UsageQuery = {},
-): Promise<TokenUsage> {
-  const { from, to } = daysOf(query, now())
+export async function readUsage(source: UsageSource, id: string, query: UsageQuery = {}): Promise<TokenUsage> {
+  const days = daysOf(query, source.now())
   try {
-    const token = isId(id) ? await storage.tokens.get(id) : undefined
+    const token = isId(id) ? await source.storage.tokens.get(id) : undefined
     if (token === undefined) throw unknownToken(String(id))
-    const [counts, rows] = await Promise.all([
-      countsOf(storage.meters, token),
-      readSums(storage.meters, { tokenId: id, from, to }),
-    ])
-    return {
-      id,
-      from,
-      to,
-      ...(prices === undefined ? {} : { currency: prices.currency }),
-      ...counts,
-      totals: sumAll(rows),
-      byDay: sumBy(rows, ({ day }) => day).map(([day, sums]) => ({ day, ...sums })),
-      byModel: sumBy(rows, ({ model }) => model).map(([model, sums]) => ({ model, ...sums })),
-    }
+    return { id, ...(await usageOfAccount(source, id, token, days, source.homeOf(token))) }
   } catch (error) {
     throw toGatewayError(error)
+  }
+}
+
+/**
+ * Returns the usage of an owner.
+ *
+ * @throws GatewayError `invalid_request` (with `param`), `unavailable`.
+ */
+export async function readOwnerUsage(source: UsageSource, owner: Owner, query: UsageQuery = {}): Promise<OwnerUsage> {
+  const days = daysOf(query, source.now())
+  try {
+    return { owner: owner.owner, ...(await usageOfAccount(source, ownerAccount(owner.owner), owner, days, undefined)) }
+  } catch (error) {
+    throw toGatewayError(error)
+  }
+}
+
+async function usageOfAccount(
+  { storage, prices }: Pick<UsageSource, 'storage' | 'prices'>,
+  account: string,
+  limited: Parameters<typeof metersOf>[0],
+  { from, to }: { readonly from: string; readonly to: string },
+  home: Home | undefined,
+): Promise<Usage> {
+  const [counts, rows] = await Promise.all([
+    countsOf(storage.meters, account, limited, home),
+    readSums(storage.meters, { tokenId: account, from, to }),
+  ])
+  return {
+    from,
+    to,
+    ...(prices === undefined ? {} : { currency: prices.currency }),
+    ...counts,
+    totals: sumAll(rows),
+    byDay: sumBy(rows, ({ day }) => day).map(([day, sums]) => ({ day, ...sums })),
+    byModel: sumBy(rows, ({ model }) => model).map(([model, sums]) => ({ model, ...sums })),
   }
 }
 
@@ -102,16 +132,19 @@ async function readSums(meters: Pick<MeterStore, 'sums'>, query: Parameters<Mete
   return meters.sums(query)
 }
 
-/** Reads the current use of a token's limits and budgets. */
+/** Reads the current use of the limits and budgets of an account. */
 export async function countsOf(
   meters: Pick<MeterStore, 'read'>,
-  token: Pick<Token, 'id' | 'limits' | 'budgets'>,
-): Promise<Pick<TokenUsage, 'limits' | 'budgets'>> {
-  const tokenMeters = metersOf(token)
+  account: string,
+  limited: Parameters<typeof metersOf>[0],
+  home?: Home,
+): Promise<Pick<Usage, 'limits' | 'budgets'>> {
+  const tokenMeters = metersOf(limited)
   if (tokenMeters.length === 0) return { limits: [], budgets: [] }
   const states = await meters.read(
-    token.id,
+    account,
     tokenMeters.map(({ meter }) => meter),
+    home,
   )
   const usagesFrom = (origin: TokenMeter['from']): CountUsage[] =>
     tokenMeters.flatMap((tokenMeter, index) => {

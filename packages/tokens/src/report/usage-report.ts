@@ -112,7 +112,7 @@ const selectionOf = (query: UsageReportQuery, now: number): Selection => ({
 })
 
 async function readReport(
-  { storage, ledger, prices }: ReportSource,
+  { storage, ledger, prices, homeOf }: ReportSource,
   { from, to, token, model, checkSignal }: Selection & { checkSignal(): void },
 ): Promise<UsageReport> {
   try {
@@ -137,7 +137,7 @@ async function readReport(
     }
     const tokens = await mapWithWorkers(found.tokens, concurrentTokens, async (record) => {
       checkSignal()
-      const counts = await countsOf(storage.meters, record)
+      const counts = await countsOf(storage.meters, record.id, record, homeOf(record))
       if (source === 'counters') {
         if (rows.length > maxReportRows) isTruncated = true
         else rows.push(...(await counterRows(storage.meters, record.id, { from, to, model })))

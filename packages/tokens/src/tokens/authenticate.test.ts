@@ -4,8 +4,8 @@ import { toGatewayError } from '../storage/errors.ts'
 import { createAuthenticate, createIdentities } from './authenticate.ts'
 import { fakeStore } from './fake-store.test-support.ts'
 import { createManagement } from './manage.ts'
+import { createRecordCache } from './record-cache.ts'
 import { digestOf, newSecret } from './secret.ts'
-import { createTokenCache } from './token-cache.ts'
 
 const start = Date.parse('2026-11-21T12:00:00Z')
 const request = { method: 'POST', path: '/v1/chat/completions', header: () => undefined }
@@ -14,7 +14,7 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
   let time = start
   const now = (): number => time
   const store = fakeStore()
-  const cache = createTokenCache({ store, cacheMs: 500, staleMs, now })
+  const cache = createRecordCache({ lookUp: store.findByDigest, cacheMs: 500, staleMs, now })
   const identities = createIdentities(store)
   const plugin: Plugin = { name: 'tokens' }
   const authenticate = createAuthenticate({
@@ -28,7 +28,7 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
   return {
     authenticate: (secret: string) => authenticate(secret, request),
     plugin: authenticate.plugin === plugin,
-    tokens: createManagement({ store, onChange: cache.forget, now }),
+    tokens: createManagement({ store, onChange: (id) => cache.forget((record) => record.id === id), now }),
     store,
     identities,
     pass: (ms: number) => {

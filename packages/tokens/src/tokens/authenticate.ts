@@ -1,14 +1,16 @@
 import { type Authenticate, GatewayError, type Identity, type Plugin } from '@modelgate/core'
 import { type Awaitable, isThenable } from '../base/async.ts'
 import type { TokenStore } from '../contract/storage.ts'
-import type { TokenRecord } from '../contract/token.ts'
+import type { Owner, TokenRecord } from '../contract/token.ts'
+import type { RecordCache } from './record-cache.ts'
 import { digestOf, hasTokenForm, sameDigest } from './secret.ts'
-import type { TokenCache } from './token-cache.ts'
 
 export interface AuthenticateOptions {
-  readonly cache: TokenCache
+  readonly cache: RecordCache<TokenRecord>
   readonly identities: Identities
   readonly plugin: Plugin
+  /** Returns the limits and budgets of the owner of a token. Default: none. */
+  readonly findOwner?: (record: TokenRecord) => Awaitable<Owner | undefined>
   /** Returns whether a gateway has started with the plugin. */
   isStarted(): boolean
   /** Maps failures of the store. */
@@ -21,16 +23,26 @@ export function createAuthenticate({
   cache,
   identities,
   plugin,
+  findOwner = () => undefined,
   isStarted,
   toGatewayError,
   now,
 }: AuthenticateOptions): Authenticate {
-  const identify = (record: TokenRecord | undefined, digest: string): Identity | null => {
+  const identify = (record: TokenRecord | undefined, digest: string): Awaitable<Identity | null> => {
     const secret = record?.secrets.find((stored) => sameDigest(stored.digest, digest))
     if (record === undefined || secret === undefined) return null
     checkValid(record, secret.validUntil, now())
     // Without the plugin nothing would count the limits.
-    if ((record.limits.length > 0 || record.budgets.length > 0) && !isStarted()) throw new Error(notStarted)
+    if (!isStarted()) {
+      if (record.limits.length > 0 || record.budgets.length > 0) throw new Error(notStarted)
+      const owner = findOwner(record)
+      if (isThenable(owner)) return owner.then((found) => identityWithout(found, record))
+      return identityWithout(owner, record)
+    }
+    return identities.identityFor(record)
+  }
+  const identityWithout = (owner: Owner | undefined, record: TokenRecord): Identity => {
+    if (owner !== undefined) throw new Error(notStarted)
     return identities.identityFor(record)
   }
   const authenticate = (credential: string): Identity | null | Promise<Identity | null> => {
@@ -53,7 +65,7 @@ export function createAuthenticate({
 }
 
 const notStarted =
-  'This token has limits or budgets, but no gateway counts its calls. Pass `auth: tokens.authenticate` itself to createGateway, or ' +
+  'This token or its owner has limits or budgets, but no gateway counts its calls. Pass `auth: tokens.authenticate` itself to createGateway, or ' +
   'add `plugins: [tokens.plugin]` if you wrap it in another function.'
 
 function checkForm(credential: string): void {

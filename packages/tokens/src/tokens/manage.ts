@@ -4,7 +4,7 @@ import type { Token, TokenRecord, TokenSettings } from '../contract/token.ts'
 import { toGatewayError } from '../storage/errors.ts'
 import { newSecret } from './secret.ts'
 import { checkSettings } from './settings.ts'
-import { newRecord, publicToken, withChanges, withNewSecret, withRevocation } from './token-record.ts'
+import { newRecord, publicToken, withChanges, withFormerOwner, withNewSecret, withRevocation } from './token-record.ts'
 
 /** A token with its secret. The secret is returned this once, and stored nowhere. */
 export type IssuedToken = Token & { readonly secret: string }
@@ -39,10 +39,17 @@ export interface ManagementOptions {
   readonly store: TokenStore
   /** Called after a change of a token. */
   onChange(id: string): void
+  /** Returns the owner whose limits and budgets count the calls of a token. Default: its `owner`. */
+  readonly ownerOf?: (record: TokenRecord) => string | undefined
   now(): number
 }
 
-export function createManagement({ store, onChange, now }: ManagementOptions): TokenManagement {
+export function createManagement({
+  store,
+  onChange,
+  ownerOf = ({ owner }) => owner,
+  now,
+}: ManagementOptions): TokenManagement {
   const change = async (id: string, modify: (record: TokenRecord) => TokenRecord): Promise<Token> => {
     try {
       const record = await store.change(checkId(id), modify)
@@ -82,7 +89,10 @@ export function createManagement({ store, onChange, now }: ManagementOptions): T
     },
     async update(id, update) {
       const changes = checkSettings(update, now())
-      return change(id, (record) => withChanges(record, changes))
+      return change(id, (record) => {
+        const changed = withChanges(record, changes)
+        return withFormerOwner(changed, ownerOf(record) ?? null, ownerOf(changed) ?? null)
+      })
     },
     async revoke(id) {
       const time = now()

@@ -37,6 +37,16 @@ export function withChanges(record: TokenRecord, changes: Changes): TokenRecord 
   return next as unknown as TokenRecord
 }
 
+/** Maximum number of earlier owners that a record keeps. */
+const maxFormerOwners = 20
+
+/** Adds the owner before a change to the former owners of a record, so that its counters are found in Redis. */
+export function withFormerOwner(record: TokenRecord, before: string | null, after: string | null): TokenRecord {
+  if (before === after) return record
+  // With repetitions: a token that returns to an owner must be distinguishable from one that stayed.
+  return { ...record, formerOwners: [...(record.formerOwners ?? []), before].slice(-maxFormerOwners) }
+}
+
 /** Marks a record as revoked. A revoked record stays unchanged. */
 export const withRevocation = (record: TokenRecord, now: number): TokenRecord =>
   record.revokedAt === undefined ? { ...record, revokedAt: now } : record
@@ -67,7 +77,12 @@ export function withNewSecret(record: TokenRecord, secret: string, graceMs: numb
   }
 }
 
-/** Returns the token without digests and version. */
-export function publicToken({ secrets: _digests, version: _version, ...token }: TokenRecord): Token {
+/** Returns the token without the fields that only stores need. */
+export function publicToken({
+  secrets: _digests,
+  version: _version,
+  formerOwners: _owners,
+  ...token
+}: TokenRecord): Token {
   return token
 }

@@ -206,6 +206,24 @@ export const packageSubjects = [
     },
   },
   {
+    name: 'tokens: ownerKey',
+    awaited: false,
+    garbage: [true, 5, {}, []],
+    attempt: async (cell) =>
+      servedOrRefused(cell, await tokenWorld({ prices, ownerKey: cell.misbehave(() => 'team') }), [500]),
+  },
+  {
+    name: 'tokens: owners.get',
+    awaited: true,
+    garbage: [true, 5, 'x', {}, []],
+    async attempt(cell) {
+      const inner = memoryStorage()
+      const owners = { ...inner.owners, get: cell.misbehave((owner: string) => inner.owners?.get(owner)) }
+      const storage = { ...inner, owners } as Storage
+      return servedOrRefused(cell, await tokenWorld({ storage, prices, ownerKey: () => 'team' }), [500])
+    },
+  },
+  {
     name: 'tokens: reserve',
     awaited: true,
     garbage: [undefined, null, true, 5, 'x', {}, { ok: true }, { ok: 'yes', states: [], at: 1 }, { ok: false }],

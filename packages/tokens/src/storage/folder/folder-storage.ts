@@ -54,6 +54,7 @@ export function folderStorage(path = 'modelgate-data', options: FolderStorageOpt
   return {
     tokens,
     meters,
+    owners: tokens.owners,
     check: meters.check,
     flush: async () => meters.flush(),
     close: async () => {

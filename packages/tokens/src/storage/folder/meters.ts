@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from '@modelgate/core'
-import type { MeterStore, Settlement } from '../../contract/meter-store.ts'
+import type { MeterStore, ReachedAmount, ReachedListener, Settlement } from '../../contract/meter-store.ts'
 import { StorageAwayError } from '../../contract/storage.ts'
 import { createMemoryMeters } from '../memory/meters.ts'
 import { type ProcessLock, prepareFile } from './files.ts'
@@ -68,6 +68,7 @@ export function createFolderMeters(
   const file = prepareFile(folder, name)
   let primary: Primary | undefined
   let secondary: Secondary | undefined
+  let onReached: ReachedListener | undefined
   let mergeFailed = false
   let closed = false
 
@@ -114,9 +115,12 @@ export function createFolderMeters(
 
   const startPrimary = (saved: SavedCounts): Primary => {
     try {
-      const { meters, merged } = saved.read()
+      const { meters: counts, merged } = saved.read()
+      const meters = createMemoryMeters({ ...clock, saved: counts, onChange: saved.add })
+      // Without a listener nothing is marked, so that another process can still report it.
+      if (onReached !== undefined) meters.onReached?.((reached) => reportReached(saved, reached))
       return {
-        meters: createMemoryMeters({ ...clock, saved: meters, onChange: saved.add }),
+        meters,
         saved,
         merged: new Set(merged),
         nextMergeAt: 0,
@@ -125,6 +129,20 @@ export function createFolderMeters(
       saved.close()
       throw toStorageError(error, file)
     }
+  }
+
+  /** Reports an amount after its mark is on the disk: a crash could otherwise lose the mark, and the amount would be reported again. */
+  const reportReached = (saved: SavedCounts, reached: ReachedAmount): void => {
+    try {
+      saved.flush()
+    } catch (error) {
+      logger?.warn(
+        `modelgate: a reached threshold is not reported, because counts cannot be written in ${folder}`,
+        error,
+      )
+      return
+    }
+    onReached?.(reached)
   }
 
   /** Adds the calls of other processes to the counts. A failure is logged and tried again: it must not fail this process's own calls. */
@@ -222,6 +240,9 @@ export function createFolderMeters(
     },
     renew: (calls) => (primary ?? secondary)?.meters.renew(calls),
     read: (tokenId, meters) => metersToRead().read(tokenId, meters),
+    onReached: (listener) => {
+      onReached = listener
+    },
     sums: (query) => metersToRead().sums(query),
     flush: () => {
       primary?.saved.flush()

@@ -1,7 +1,7 @@
-import type { TokenStore } from '../../contract/storage.ts'
-import type { TokenRecord } from '../../contract/token.ts'
-import { duplicateDigestError, duplicateIdError, nextVersion, pageOf } from '../memory/memory-storage.ts'
-import { openDatabase, retryWhileBusy, type Value } from './sqlite.ts'
+import type { OwnerStore, TokenStore } from '../../contract/storage.ts'
+import type { Owner, TokenRecord } from '../../contract/token.ts'
+import { duplicateDigestError, duplicateIdError, nextVersion, pageOf, pageOfOwners } from '../memory/memory-storage.ts'
+import { type Database, openDatabase, retryWhileBusy, type Value } from './sqlite.ts'
 
 const schema = [
   `CREATE TABLE tokens (
@@ -17,6 +17,10 @@ const schema = [
      id TEXT NOT NULL REFERENCES tokens (id)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX digests_of_token ON digests (id);`,
+  `CREATE TABLE owners (
+     owner TEXT PRIMARY KEY,
+     record TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 /**
@@ -31,8 +35,8 @@ const lookupMs = 100
 /** Milliseconds that a change waits. Only people wait for changes. */
 const changeMs = 2_000
 
-/** Creates a token store in a database file, which several processes may use. Changes are on the disk when they are reported. */
-export function createFolderTokens(file: string): TokenStore & { close(): void } {
+/** Creates stores of tokens and owners in a database file, which several processes may use. Changes are on the disk when they are reported. */
+export function createFolderTokens(file: string): TokenStore & { readonly owners: OwnerStore; close(): void } {
   const database = openDatabase(file, { pragmas, schema })
   const find = database.prepare('SELECT record FROM digests JOIN tokens USING (id) WHERE digest = ?')
   const get = database.prepare('SELECT record FROM tokens WHERE id = ?')
@@ -104,6 +108,39 @@ export function createFolderTokens(file: string): TokenStore & { close(): void }
           limit,
         )
       }),
+    owners: createFolderOwners(database, file),
     close: () => database.close(),
+  }
+}
+
+/** Creates the store of owners in the database of the tokens. */
+function createFolderOwners(database: Database, file: string): OwnerStore {
+  const get = database.prepare('SELECT record FROM owners WHERE owner = ?')
+  const put = database.prepare('INSERT OR REPLACE INTO owners (owner, record) VALUES (?, ?)')
+  const drop = database.prepare('DELETE FROM owners WHERE owner = ?')
+  const listAfter = database.prepare('SELECT record FROM owners WHERE owner > ? ORDER BY owner LIMIT ?')
+  return {
+    get: (owner) =>
+      retryWhileBusy(file, lookupMs, () => {
+        const row = get.first(owner)
+        return row === undefined ? undefined : (JSON.parse(String(row[0])) as Owner)
+      }),
+    put: (record) =>
+      retryWhileBusy(file, changeMs, () => database.transaction(() => put.run(record.owner, JSON.stringify(record)))),
+    delete: (owner) =>
+      retryWhileBusy(file, changeMs, () =>
+        database.transaction(() => {
+          const existed = get.first(owner) !== undefined
+          drop.run(owner)
+          return existed
+        }),
+      ),
+    list: ({ after = '', limit = 100 }) =>
+      retryWhileBusy(file, lookupMs, () =>
+        pageOfOwners(
+          listAfter.all(after, limit + 1).map((row) => JSON.parse(String(row[0])) as Owner),
+          limit,
+        ),
+      ),
   }
 }

@@ -1,5 +1,5 @@
-import type { Storage, TokenStore } from '../../contract/storage.ts'
-import type { TokenRecord } from '../../contract/token.ts'
+import type { OwnerStore, Storage, TokenStore } from '../../contract/storage.ts'
+import type { Owner, TokenRecord } from '../../contract/token.ts'
 import { createMemoryMeters } from './meters.ts'
 
 /**
@@ -7,7 +7,44 @@ import { createMemoryMeters } from './meters.ts'
  * issues for itself.
  */
 export function memoryStorage(): Storage {
-  return { tokens: createMemoryTokens(), meters: createMemoryMeters(), close: async () => {} }
+  return {
+    tokens: createMemoryTokens(),
+    meters: createMemoryMeters(),
+    owners: createMemoryOwners(),
+    close: async () => {},
+  }
+}
+
+/** Creates a store of owners in memory. Its methods return values, not promises. */
+function createMemoryOwners(): OwnerStore {
+  /** Records as JSON text, so that callers cannot change a stored record. */
+  const records = new Map<string, string>()
+  const read = (owner: string): Owner | undefined => {
+    const text = records.get(owner)
+    return text === undefined ? undefined : (JSON.parse(text) as Owner)
+  }
+  return {
+    get: read,
+    put: (record) => void records.set(record.owner, JSON.stringify(record)),
+    delete: (owner) => records.delete(owner),
+    list: ({ after, limit = 100 }) => {
+      const names = [...records.keys()].sort().filter((name) => after === undefined || name > after)
+      return pageOfOwners(
+        names.slice(0, limit + 1).flatMap((name) => read(name) ?? []),
+        limit,
+      )
+    },
+  }
+}
+
+/** Returns a page of at most `limit` owners, and its `next` if there is one more. */
+export function pageOfOwners(
+  found: readonly Owner[],
+  limit: number,
+): { readonly owners: readonly Owner[]; readonly next?: string } {
+  const owners = found.slice(0, limit)
+  const last = owners.at(-1)
+  return found.length > limit && last !== undefined ? { owners, next: last.owner } : { owners }
 }
 
 /** Creates a token store in memory. Its methods return values, not promises. */

@@ -4,6 +4,8 @@ import {
   type Meter,
   type MeterState,
   type MeterStore,
+  type ReachedAmount,
+  type ReachedListener,
   type ReserveResult,
   requiredRoom,
 } from '../../contract/meter-store.ts'
@@ -43,18 +45,20 @@ interface Counter {
   outsideSince: number | undefined
   /** Key of its saved entry; empty until it is first saved. */
   key: string
+  /** The highest amount of a `notice` that was reported in this period. */
+  reached: number
 }
 
-/** The counters of a token, by the meter's name. */
-interface TokenCounters {
+/** The counters of an account, by the meter's name. */
+interface AccountCounters {
   readonly window: Map<string, Counter>
   readonly period: Map<string, Counter>
   /** Ends of the leases of running calls, by call id. The next to expire is first. */
   readonly concurrent: Map<string, Map<string, number>>
 }
 
-/** Tokens that each step checks for expired counters: more than a step can add. */
-const tokensPerSweep = 2
+/** Accounts that each step checks for expired counters: more than a step usually adds. */
+const accountsPerSweep = 2
 /** Reservations that are never settled are forgotten after a day, which is longer than any call. */
 const reservationMs = 86_400_000
 /** Time for which the counter of an ended period is kept, in case a clock that was set ahead by mistake is set back. */
@@ -79,16 +83,19 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   /** Both clocks, read at the start of each step. */
   let wall = now()
   let steady = steadyNow()
-  const tokens = new Map<string, TokenCounters>()
+  const accounts = new Map<string, AccountCounters>()
   /** Times of reservations that are not settled, in order. */
   const reserved = new Map<string, ReservedAt>()
   const settled = createSettledCalls()
-  const sums = createMemorySums((tokenId, day, model, values) =>
-    onChange?.({ key: JSON.stringify(['sums', tokenId, day, model]), value: values ?? null }),
+  const sums = createMemorySums(
+    onChange &&
+      ((account, day, model, values) =>
+        onChange({ key: JSON.stringify(['sums', account, day, model]), value: values ?? null })),
   )
+  let onReached: ReachedListener | undefined
   /** The last span of each period. */
   const spans = new Map<string, Span>()
-  let sweeping = tokens.entries()
+  let sweeping = accounts.entries()
   let step = 0
 
   for (const { key, value } of saved) if (value !== null) restore(key, value)
@@ -101,7 +108,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       const isKnown = reserved.has(callId) || settled.has(callId)
       if (refusedBy >= 0 && !isKnown) {
         const meter = meters[refusedBy]
-        const waitMs = meter === undefined ? undefined : waitOf(tokenId, meter)
+        const waitMs = meter === undefined ? undefined : waitOf(meter.account ?? tokenId, meter)
         return { ok: false, refusedBy, waitMs, states: statesOf(tokenId, meters) }
       }
       // A repeated reservation is not counted again.
@@ -110,8 +117,9 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
         step++
         for (const meter of meters) {
           if (meter.amount === 0) continue
-          if (meter.kind === 'concurrent') startLease(tokenId, meter.name, callId)
-          else addToCounter(tokenId, meter, counterOf(tokenId, meter), 'current', meter.amount)
+          const account = meter.account ?? tokenId
+          if (meter.kind === 'concurrent') startLease(account, meter.name, callId)
+          else addToCounter(account, meter, counterOf(account, meter), 'current', meter.amount)
         }
       }
       return { ok: true, states: statesOf(tokenId, meters), at: wall }
@@ -124,25 +132,30 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       reserved.delete(callId)
       const reservedAt = reservation ?? onBothClocks(settlement.at ?? wall)
       step++
+      let hasNotice = false
       for (const meter of meters) {
+        const account = meter.account ?? tokenId
         if (meter.kind === 'concurrent') {
-          tokens.get(tokenId)?.concurrent.get(meter.name)?.delete(callId)
+          accounts.get(account)?.concurrent.get(meter.name)?.delete(callId)
           continue
         }
+        if (meter.notice !== undefined) hasNotice = true
         const change = meter.actual - (reservation === undefined ? 0 : meter.amount)
         if (change === 0) continue
-        const counter = counterOf(tokenId, meter)
+        const counter = counterOf(account, meter)
         const at = meter.kind === 'window' ? reservedAt.steady : reservedAt.wall
         // Use beyond the reservation counts in the current window; the rest of a reservation is returned to its own window.
         const when = meter.kind === 'window' && change > 0 ? counter.from : at
-        if (when >= counter.from) addToCounter(tokenId, meter, counter, 'current', change)
+        if (when >= counter.from) addToCounter(account, meter, counter, 'current', change)
         else if (meter.kind === 'window' && when >= counter.from - meter.windowMs)
-          addToCounter(tokenId, meter, counter, 'previous', change)
+          addToCounter(account, meter, counter, 'previous', change)
       }
       if (settlement.sums !== undefined) {
-        const { day, model, add } = settlement.sums
-        sums.add(tokenId, day, model, add, wall)
+        const { day, model, add, accounts: added } = settlement.sums
+        if (added === undefined) sums.add(tokenId, day, model, add, wall)
+        else for (const account of added) sums.add(account, day, model, add, wall)
       }
+      if (hasNotice && onReached !== undefined) reportReached(tokenId, meters, onReached)
     },
     renew(calls) {
       readClocks()
@@ -150,7 +163,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
         if (settled.has(callId)) continue
         for (const meter of meters) {
           if (meter.kind !== 'concurrent') continue
-          startLease(tokenId, meter.name, callId)
+          startLease(meter.account ?? tokenId, meter.name, callId)
         }
       }
     },
@@ -159,6 +172,31 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       return statesOf(tokenId, meters)
     },
     sums: (query) => sums.read(query),
+    onReached(listener) {
+      onReached = listener
+    },
+  }
+
+  /** Marks the amounts that the use has reached, then reports them: several meters may share a counter. */
+  function reportReached(tokenId: string, meters: readonly Meter[], report: ReachedListener): void {
+    const reached: ReachedAmount[] = []
+    const marks = new Map<Counter, number>()
+    for (const meter of meters) {
+      if (meter.notice === undefined || meter.kind !== 'period') continue
+      const account = meter.account ?? tokenId
+      const counter = counterOf(account, meter)
+      const { current: used, until } = counter
+      for (const [index, amount] of meter.notice.amounts.entries()) {
+        if (amount <= counter.reached || amount > used) continue
+        reached.push({ account, meter, index, used, ...(until === endOfTime ? {} : { resetsAt: until }) })
+        marks.set(counter, Math.max(amount, marks.get(counter) ?? 0))
+      }
+    }
+    for (const [counter, amount] of marks) {
+      counter.reached = amount
+      saveCounter(counter)
+    }
+    for (const one of reached) report(one)
   }
 
   function readClocks(): void {
@@ -175,20 +213,21 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   function findFullMeter(tokenId: string, meters: readonly Meter[]): number {
     for (let index = 0; index < meters.length; index++) {
       const meter = meters[index]
-      if (meter !== undefined && usedOf(tokenId, meter) + requiredRoom(meter) > meter.limit) return index
+      if (meter !== undefined && usedOf(meter.account ?? tokenId, meter) + requiredRoom(meter) > meter.limit)
+        return index
     }
     return -1
   }
 
-  function usedOf(tokenId: string, meter: Meter): number {
-    if (meter.kind === 'concurrent') return countRunning(tokenId, meter.name)
-    const counter = counterOf(tokenId, meter)
+  function usedOf(account: string, meter: Meter): number {
+    if (meter.kind === 'concurrent') return countRunning(account, meter.name)
+    const counter = counterOf(account, meter)
     return meter.kind === 'window' ? usedInWindow(windowCount(counter, meter.windowMs), steady) : counter.current
   }
 
-  function waitOf(tokenId: string, meter: Meter): number | undefined {
+  function waitOf(account: string, meter: Meter): number | undefined {
     if (meter.kind === 'concurrent') return undefined
-    const counter = counterOf(tokenId, meter)
+    const counter = counterOf(account, meter)
     if (meter.kind === 'window')
       return waitForRoom(windowCount(counter, meter.windowMs), meter.limit, requiredRoom(meter), steady)
     return requiredRoom(meter) > meter.limit || counter.until === endOfTime ? undefined : counter.until - wall
@@ -197,27 +236,30 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   function statesOf(tokenId: string, meters: readonly Meter[]): MeterState[] {
     return meters.map((meter) => {
       const { name, limit } = meter
-      const used = usedOf(tokenId, meter)
-      if (meter.kind === 'concurrent') return { name, limit, used }
-      const { until } = counterOf(tokenId, meter)
+      const account = meter.account ?? tokenId
+      if (meter.kind === 'concurrent') return { name, limit, used: countRunning(account, name) }
+      const counter = counterOf(account, meter)
+      const used =
+        meter.kind === 'window' ? usedInWindow(windowCount(counter, meter.windowMs), steady) : counter.current
+      const { until } = counter
       if (until === endOfTime) return { name, limit, used }
       // Reported as a time of day.
       return { name, limit, used, resetsAt: meter.kind === 'window' ? until + wall - steady : until }
     })
   }
 
-  function countersOf(tokenId: string): TokenCounters {
-    let counters = tokens.get(tokenId)
+  function countersOf(account: string): AccountCounters {
+    let counters = accounts.get(account)
     if (counters === undefined) {
       counters = { window: new Map(), period: new Map(), concurrent: new Map() }
-      tokens.set(tokenId, counters)
+      accounts.set(account, counters)
     }
     return counters
   }
 
   /** Returns the counter of a meter for the current window or period. */
-  function counterOf(tokenId: string, meter: Exclude<Meter, { kind: 'concurrent' }>): Counter {
-    const counters = countersOf(tokenId)[meter.kind]
+  function counterOf(account: string, meter: Exclude<Meter, { kind: 'concurrent' }>): Counter {
+    const counters = countersOf(account)[meter.kind]
     const counter = counters.get(meter.name)
     const at = meter.kind === 'window' ? steady : wall
     if (counter !== undefined) {
@@ -233,6 +275,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       counter.from = from
       counter.until = until
       counter.outsideSince = undefined
+      counter.reached = 0
       return counter
     }
     const created: Counter = {
@@ -242,6 +285,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       step: 0,
       outsideSince: undefined,
       key: '',
+      reached: 0,
     }
     counters.set(meter.name, created)
     return created
@@ -266,7 +310,7 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   }
 
   function addToCounter(
-    tokenId: string,
+    account: string,
     meter: Meter,
     counter: Counter,
     field: 'current' | 'previous',
@@ -276,13 +320,17 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
     counter.step = step
     counter[field] = Math.max(0, counter[field] + change)
     if (onChange === undefined) return
-    if (counter.key === '') counter.key = JSON.stringify([meter.kind, tokenId, meter.name])
-    onChange({ key: counter.key, value: [counter.from, counter.until, counter.current, counter.previous] })
+    if (counter.key === '') counter.key = JSON.stringify([meter.kind, account, meter.name])
+    saveCounter(counter)
+  }
+
+  function saveCounter({ key, from, until, current, previous, reached }: Counter): void {
+    if (key !== '') onChange?.({ key, value: [from, until, current, previous, ...(reached === 0 ? [] : [reached])] })
   }
 
   /** Starts or extends the lease of a running call. */
-  function startLease(tokenId: string, name: string, callId: string): void {
-    const { concurrent } = countersOf(tokenId)
+  function startLease(account: string, name: string, callId: string): void {
+    const { concurrent } = countersOf(account)
     let leases = concurrent.get(name)
     if (leases === undefined) {
       leases = new Map()
@@ -294,8 +342,8 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   }
 
   /** Returns the number of running calls, after deleting expired leases. */
-  function countRunning(tokenId: string, name: string): number {
-    const leases = tokens.get(tokenId)?.concurrent.get(name)
+  function countRunning(account: string, name: string): number {
+    const leases = accounts.get(account)?.concurrent.get(name)
     if (leases === undefined) return 0
     for (const [callId, until] of leases) {
       if (until > steady) break
@@ -309,18 +357,18 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
       if (at.steady > steady - reservationMs) break
       reserved.delete(callId)
     }
-    for (let n = 0; n < tokensPerSweep; n++) {
+    for (let n = 0; n < accountsPerSweep; n++) {
       const next = sweeping.next()
       if (next.done === true) {
-        sweeping = tokens.entries()
+        sweeping = accounts.entries()
         return
       }
-      const [tokenId, counters] = next.value
+      const [account, counters] = next.value
       deleteExpired(counters.window, (counter) => steady >= 2 * counter.until - counter.from)
       deleteExpired(counters.period, (counter) => wall >= counter.until && outsideMs(counter) >= endedPeriodMs)
       for (const name of counters.concurrent.keys())
-        if (countRunning(tokenId, name) === 0) counters.concurrent.delete(name)
-      if (counters.window.size + counters.period.size + counters.concurrent.size === 0) tokens.delete(tokenId)
+        if (countRunning(account, name) === 0) counters.concurrent.delete(name)
+      if (counters.window.size + counters.period.size + counters.concurrent.size === 0) accounts.delete(account)
     }
   }
 
@@ -334,16 +382,17 @@ export function createMemoryMeters(options: MemoryMetersOptions = {}): MeterStor
   }
 
   function restore(key: string, value: readonly number[]): void {
-    const [kind, tokenId = '', name = '', model = ''] = JSON.parse(key) as readonly string[]
+    const [kind, account = '', name = '', model = ''] = JSON.parse(key) as readonly string[]
     if (kind === 'sums') {
-      sums.restore(tokenId, name, model, value)
+      sums.restore(account, name, model, value)
       return
     }
-    const [from, until, current, previous] = value
+    const [from, until, current, previous, reached = 0] = value
     const isWhole = from !== undefined && until !== undefined && current !== undefined && previous !== undefined
     if ((kind !== 'window' && kind !== 'period') || !isWhole)
       throw new TypeError(`Unknown saved count: ${key}. It may have been written by a later version.`)
-    countersOf(tokenId)[kind].set(name, { from, until, current, previous, step: 0, outsideSince: undefined, key })
+    const counter = { from, until, current, previous, step: 0, outsideSince: undefined, key, reached }
+    countersOf(account)[kind].set(name, counter)
   }
 }
 

@@ -68,7 +68,7 @@ export function createFallbackMeters({
 
   return {
     async reserve(reservation) {
-      const { callId, tokenId, meters } = reservation
+      const { callId, tokenId, home, meters } = reservation
       // A call without limits needs no reservation.
       if (meters.length === 0) return { ok: true, states: [], at: Date.now() }
       const isSent = awayMs() === undefined
@@ -82,7 +82,7 @@ export function createFallbackMeters({
       const cancelInRedis = (): Promise<void> => {
         // Redis may still execute the reservation: a call that is not admitted must not stay counted there.
         const noUse = meters.map((meter) => ({ ...meter, actual: 0 }))
-        return isSent ? backlog.add({ callId, tokenId, at: undefined, meters: noUse }, false) : Promise.resolve()
+        return isSent ? backlog.add({ callId, tokenId, home, at: undefined, meters: noUse }, false) : Promise.resolve()
       }
       try {
         const result = await reserveLocally(reservation)
@@ -109,12 +109,14 @@ export function createFallbackMeters({
       // Renewed again in 20 seconds, so one failure has no effect.
       await Promise.resolve(redis.renew(calls)).catch(ignoreAway)
     },
-    async read(tokenId, meters) {
-      const states = await redis.read(tokenId, meters)
+    async read(tokenId, meters, home) {
+      const states = await redis.read(tokenId, meters, home)
       await shares.updateKnown(tokenId, meters, states)
       return states
     },
     sums: (query) => redis.sums(query),
+    // Calls that are counted here are settled in Redis later, and that step reports.
+    onReached: (listener) => redis.onReached?.(listener),
     writeBacklog: () => backlog.flush(),
     backlogSize: () => backlog.size(),
   }

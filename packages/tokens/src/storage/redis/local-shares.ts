@@ -10,8 +10,8 @@ import {
 } from '../../contract/meter-store.ts'
 import { StorageAwayError } from '../../contract/storage.ts'
 
-/** Maximum number of tokens whose budgets are kept. */
-const maxTokens = 10_000
+/** Maximum number of accounts whose budgets are kept. */
+const maxAccounts = 10_000
 
 /** Last known state of a budget. */
 interface KnownBudget {
@@ -40,24 +40,27 @@ export interface LocalShares {
 }
 
 export function createLocalShares(memory: MeterStore): LocalShares {
-  const budgets = createLru<Map<string, KnownBudget>>(maxTokens)
+  const budgets = createLru<Map<string, KnownBudget>>(maxAccounts)
   /** Use of budgets by calls that were counted locally, until it is written. */
-  const usedByCall = new Map<string, { readonly budget: KnownBudget; readonly name: string; amount: number }[]>()
+  const usedByCall = new Map<
+    string,
+    { readonly budget: KnownBudget; readonly account: string; readonly name: string; amount: number }[]
+  >()
 
-  /** Tokens that were counted locally, which most never are. */
-  const localTokens = new Set<string>()
+  /** Accounts that were counted locally, which most never are. */
+  const localAccounts = new Set<string>()
 
   const localUsed = async (tokenId: string, meter: Meter): Promise<number> =>
     (await memory.read(tokenId, [meter]))[0]?.used ?? 0
 
   /** Returns the current state of a budget; undefined if Redis has never reported it. */
   const currentBudget = async (tokenId: string, meter: Meter): Promise<KnownBudget | undefined> => {
-    const ofToken = budgets.get(tokenId)
-    const budget = ofToken?.get(meter.name)
+    const ofAccount = budgets.get(accountOf(tokenId, meter))
+    const budget = ofAccount?.get(meter.name)
     if (budget?.resetsAt === undefined || Date.now() < budget.resetsAt) return budget
     const [state] = await memory.read(tokenId, [meter])
     const next: KnownBudget = { used: 0, resetsAt: state?.resetsAt, counted: 0, unwritten: 0 }
-    ofToken?.set(meter.name, next)
+    ofAccount?.set(meter.name, next)
     return next
   }
 
@@ -78,7 +81,7 @@ export function createLocalShares(memory: MeterStore): LocalShares {
   /** Returns whether the limit itself has no room, not only the share: then the client gets the limit's error. */
   const exceedsLimit = (tokenId: string, meter: Meter, share: number): boolean => {
     if (meter.kind === 'period') {
-      const budget = budgets.get(tokenId)?.get(meter.name)
+      const budget = budgets.get(accountOf(tokenId, meter))?.get(meter.name)
       return budget !== undefined && budget.used + requiredRoom(meter) > meter.limit
     }
     return requiredRoom(meter) <= share || requiredRoom(meter) > meter.limit
@@ -89,22 +92,24 @@ export function createLocalShares(memory: MeterStore): LocalShares {
       for (const [n, meter] of meters.entries()) {
         const state = states[n]
         if (meter.kind !== 'period' || state === undefined) continue
-        const ofToken = budgets.get(tokenId) ?? new Map<string, KnownBudget>()
-        budgets.set(tokenId, ofToken)
-        const last = ofToken.get(meter.name)
+        const account = accountOf(tokenId, meter)
+        const ofAccount = budgets.get(account) ?? new Map<string, KnownBudget>()
+        budgets.set(account, ofAccount)
+        const last = ofAccount.get(meter.name)
         const { used, resetsAt } = state
         // Unwritten use of the previous period does not count in a new one.
         const budget =
           last !== undefined && last.resetsAt === resetsAt ? last : { used, resetsAt, counted: 0, unwritten: 0 }
         budget.used = used
-        ofToken.set(meter.name, budget)
-        if (localTokens.has(tokenId)) budget.counted = (await localUsed(tokenId, meter)) - budget.unwritten
+        ofAccount.set(meter.name, budget)
+        if (localAccounts.has(account)) budget.counted = (await localUsed(tokenId, meter)) - budget.unwritten
       }
     },
     async reserve({ callId, tokenId, meters }, sharedBy) {
       const shares = await Promise.all(meters.map((meter) => shareOf(tokenId, meter, sharedBy)))
       const local = meters.map((meter, n) => ({ ...meter, limit: (shares[n]?.counted ?? 0) + (shares[n]?.share ?? 0) }))
-      localTokens.add(tokenId)
+      localAccounts.add(tokenId)
+      for (const { account } of meters) if (account !== undefined) localAccounts.add(account)
       const result = await memory.reserve({ callId, tokenId, meters: local })
       if (!result.ok) {
         const meter = meters[result.refusedBy]
@@ -116,10 +121,11 @@ export function createLocalShares(memory: MeterStore): LocalShares {
       } else {
         usedByCall.set(callId, [])
         for (const meter of meters) {
-          const budget = meter.kind === 'period' ? budgets.get(tokenId)?.get(meter.name) : undefined
+          const account = accountOf(tokenId, meter)
+          const budget = meter.kind === 'period' ? budgets.get(account)?.get(meter.name) : undefined
           if (budget === undefined) continue
           budget.unwritten += meter.amount
-          usedByCall.get(callId)?.push({ budget, name: meter.name, amount: meter.amount })
+          usedByCall.get(callId)?.push({ budget, account, name: meter.name, amount: meter.amount })
         }
       }
       // Reported so that `limit - used` is the rest of this process's share.
@@ -133,7 +139,7 @@ export function createLocalShares(memory: MeterStore): LocalShares {
       const { callId, tokenId, meters } = settlement
       await memory.settle({ callId, tokenId, at, meters })
       for (const entry of usedByCall.get(callId) ?? []) {
-        const meter = meters.find(({ name }) => name === entry.name)
+        const meter = meters.find((one) => one.name === entry.name && accountOf(tokenId, one) === entry.account)
         if (meter === undefined) continue
         entry.budget.unwritten += meter.actual - entry.amount
         entry.amount = meter.actual
@@ -145,3 +151,5 @@ export function createLocalShares(memory: MeterStore): LocalShares {
     },
   }
 }
+
+const accountOf = (tokenId: string, { account = tokenId }: Meter): string => account

@@ -1,9 +1,11 @@
+import type { Meter } from '../../contract/meter-store.ts'
 import { script } from './client.ts'
 
 /*
- * Data of a token. All keys contain `{token id}`, so that a cluster keeps them on one node:
+ * Data of an account. All keys of a step have one hash tag, so that a cluster keeps them on one node (see meter-keys.ts):
  * - call: `reserved:<time>`, then `settled`. With it each step has an effect once, however often and however late it arrives.
- * - window or period: a hash with the number of the current one, `i`, its count, `c`, and the count of the previous one, `p`.
+ * - window or period: a hash with the number of the current one, `i`, its count, `c`, and the count of the previous one, `p`. A period also
+ *   has `h`, the highest amount that was reported in period `hi`.
  * - concurrent: a sorted set of call ids, by the time at which their leases expire.
  * - sums: a hash for each day, with `<sum>:<model>`, and the number of models in `models`.
  * Numbers are formatted by `%.0f`: Lua would write large ones with an exponent.
@@ -115,12 +117,13 @@ return answer`)
  * Settles a call.
  * KEYS: call, sums of the day, then meters. ARGV: call id, time of the reservation (or empty), time to live of the settlement (ms), time to
  * live of the sums (ms), maximum number of models of a day, name of all others, model, number of sums; then name and value of each
- * sum, and for each meter: kind, span, amount, actual.
+ * sum, and for each meter: kind, span, amount, actual, amounts to report (ascending, separated by commas; or empty).
+ * Returns the time, and for each meter that has reached an amount: its index from 0, its use, and the highest amount reported before.
  * Everything is read and computed before the first write: a script that fails has changed nothing and may be repeated.
  */
 export const settleScript = script(`${prelude}
 local known = redis.call('GET', KEYS[1])
-if known == 'settled' then return 0 end
+if known == 'settled' then return {} end
 local reservedAt = known and tonumber(string.sub(known, 10))
 local at = reservedAt or tonumber(ARGV[2]) or now
 local function number(n)
@@ -148,7 +151,8 @@ if #fields > 0 then
   local kept = redis.call('HMGET', KEYS[2], unpack(fields))
   for n = 1, #fields do sums[n] = sums[n] + (tonumber(kept[n]) or 0) end
 end
-local over, changed = {}, {}
+local over, changed, loaded, marks = {}, {}, {}, {}
+local reply = { text(now) }
 for n = 3, #KEYS do
   local key, kind, span = KEYS[n], ARGV[a], tonumber(ARGV[a + 1]) or ARGV[a + 1]
   if kind == 'concurrent' then
@@ -157,12 +161,14 @@ for n = 3, #KEYS do
   elseif first(key) then
     local change = number(a + 3)
     if reservedAt then change = change - number(a + 2) end
-    if change ~= 0 then
+    if change ~= 0 or ARGV[a + 4] ~= '' then
       local m = load(key, kind, span)
+      loaded[key] = m
       local i = numberAt(kind, span, at)
       -- Use beyond the reservation counts in the current window.
       if kind == 'window' and change > 0 then i = m.i end
-      if i == m.i then
+      if change == 0 then
+      elseif i == m.i then
         m.c = m.c + change
         changed[#changed + 1] = { key = key, kind = kind, span = span, m = m }
       elseif i == m.i - 1 then
@@ -171,7 +177,21 @@ for n = 3, #KEYS do
       end
     end
   end
-  a = a + 4
+  if kind == 'period' and ARGV[a + 4] ~= '' then
+    local m = loaded[key] or load(key, kind, span)
+    loaded[key] = m
+    local kept = redis.call('HMGET', key, 'hi', 'h')
+    local mark = tonumber(kept[1]) == m.i and tonumber(kept[2]) or 0
+    local best = mark
+    for amount in string.gmatch(ARGV[a + 4], '%d+') do
+      if tonumber(amount) <= m.c then best = math.max(best, tonumber(amount)) end
+    end
+    if best > mark then
+      for _, value in ipairs({ n - 3, m.c, mark }) do reply[#reply + 1] = text(value) end
+      marks[key] = math.max(best, marks[key] or 0)
+    end
+  end
+  a = a + 5
 end
 redis.call('SET', KEYS[1], 'settled', 'PX', ARGV[3])
 for n = 1, #fields do redis.call('HSET', KEYS[2], fields[n], text(sums[n])) end
@@ -179,7 +199,12 @@ if models then redis.call('HSET', KEYS[2], 'models', text(models)) end
 if #fields > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
 for _, key in ipairs(over) do redis.call('ZREM', key, ARGV[1]) end
 for _, one in ipairs(changed) do save(one.key, one.kind, one.span, one.m) end
-return 1`)
+for key, amount in pairs(marks) do redis.call('HSET', key, 'hi', text(loaded[key].i), 'h', text(amount)) end
+return reply`)
+
+/** Returns the span of a meter as the scripts expect it. */
+export const spanOf = (meter: Meter): string =>
+  meter.kind === 'window' ? String(meter.windowMs) : meter.kind === 'period' ? meter.period : ''
 
 /** Renews the leases of a call, unless it is settled. KEYS: call, then its concurrent meters. ARGV: call id, lease (ms). */
 export const renewScript = script(`${prelude}

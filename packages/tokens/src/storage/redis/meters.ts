@@ -5,14 +5,20 @@ import {
   type MeterStore,
   maxModelsPerDay,
   otherModels,
+  ownerIn,
+  type ReachedListener,
+  type Reservation,
   type ReserveResult,
   requiredRoom,
+  type Settlement,
   type Sums,
 } from '../../contract/meter-store.ts'
 import { endOfTime, periodAt, usedInWindow, type WindowCount, waitForRoom } from '../time-spans.ts'
 import { type Command, evaluate, toTexts } from './client.ts'
 import type { WorkOptions } from './guard.ts'
-import { renewScript, reserveScript, settleScript, sumsScript } from './meter-scripts.ts'
+import { createMeterKeys } from './meter-keys.ts'
+import { renewScript, reserveScript, settleScript, spanOf, sumsScript } from './meter-scripts.ts'
+import { createMovedCounts } from './moved-counts.ts'
 
 /** Milliseconds for which a reservation is remembered: longer than any call. */
 const reservedMs = 24 * 3_600_000
@@ -29,24 +35,24 @@ type Run = <T>(work: (command: Command) => Promise<T>, options?: WorkOptions) =>
 /**
  * Creates a meter store in Redis. Each step is one script.
  *
- * @param keyOf returns the key of a token's data
+ * @param keyOf returns a key with the hash tag `tag`
  */
-export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: string) => string): MeterStore {
-  const callKey = (tokenId: string, callId: string): string => keyOf(tokenId, `call:${callId}`)
-  const meterKey = (tokenId: string, meter: Meter): string => keyOf(tokenId, `${meter.kind}:${meter.name}`)
+export function createRedisMeters(run: Run, keyOf: (tag: string, what: string) => string): MeterStore {
+  const keys = createMeterKeys(keyOf)
+  const moved = createMovedCounts(keys)
+  let onReached: ReachedListener | undefined
 
   /** Runs the reserve script. `read` returns the states without counting. */
-  const evaluateReserve = async (
-    mode: 'reserve' | 'read',
-    tokenId: string,
-    callId: string,
-    meters: readonly Meter[],
-  ) => {
-    const keys = [callKey(tokenId, callId), ...meters.map((meter) => meterKey(tokenId, meter))]
+  const evaluateReserve = async (mode: 'reserve' | 'read', { tokenId, home, callId, meters }: Reservation) => {
+    const names = [keys.ofCall(tokenId, home, callId), ...meters.map((meter) => keys.ofMeter(tokenId, home, meter))]
     const args = [mode, callId, String(leaseMs), String(reservedMs)]
     for (const meter of meters)
       args.push(meter.kind, spanOf(meter), String(meter.limit), String(meter.amount), String(requiredRoom(meter)))
-    const [outcome = '', at, ...counts] = toTexts(await run((command) => evaluate(command, reserveScript, keys, args)))
+    const reply = await run(async (command) => {
+      if (moved.isDue(tokenId, home, meters)) await moved.bring(command, tokenId, home, meters)
+      return evaluate(command, reserveScript, names, args)
+    })
+    const [outcome = '', at, ...counts] = toTexts(reply)
     const now = Number(at)
     const read = meters.map((meter, n): MeterCount => {
       return { meter, now, current: Number(counts[2 * n]), previous: Number(counts[2 * n + 1]) }
@@ -55,23 +61,40 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
   }
 
   return {
-    async reserve({ callId, tokenId, meters }): Promise<ReserveResult> {
-      const { outcome, now, read } = await evaluateReserve('reserve', tokenId, callId, meters)
+    async reserve(reservation): Promise<ReserveResult> {
+      const { outcome, now, read } = await evaluateReserve('reserve', reservation)
       const states = read.map(stateOf)
       if (outcome === 'ok') return { ok: true, states, at: now }
       const refusedBy = Number(outcome)
       const refusing = read[refusedBy]
       return { ok: false, refusedBy, waitMs: refusing && waitOf(refusing), states }
     },
-    async settle({ callId, tokenId, at, meters, sums }) {
-      const day = keyOf(tokenId, `sums:${sums?.day ?? ''}`)
-      const keys = [callKey(tokenId, callId), day, ...meters.map((meter) => meterKey(tokenId, meter))]
-      const added = sums === undefined ? [] : sumNames.filter((name) => sums.add[name] !== 0)
-      const args = [callId, String(at ?? ''), String(settledMs), String(sumsDays * dayMs)]
-      args.push(String(maxModelsPerDay), otherModels, sums?.model ?? '', String(added.length))
-      for (const name of added) args.push(name, String(sums?.add[name]))
-      for (const meter of meters) args.push(meter.kind, spanOf(meter), String(meter.amount), String(meter.actual))
-      await run((command) => evaluate(command, settleScript, keys, args))
+    async settle(settlement) {
+      const { callId, tokenId, home, meters, sums } = settlement
+      const accounts = sums === undefined ? [] : (sums.accounts ?? [tokenId])
+      // The sums of a token may be elsewhere than its counters. They are then added in a step of their own, which also happens once.
+      const isApart = (account: string): boolean =>
+        ownerIn(account) === undefined && home !== undefined && home.owner !== null
+      const together = accounts.find((account) => !isApart(account))
+      const day = sums?.day ?? ''
+      const steps = [
+        {
+          names: [
+            keys.ofCall(tokenId, home, callId),
+            together === undefined ? keys.ofCall(tokenId, home, `${callId}:none`) : keys.ofSums(together, day),
+            ...meters.map((meter) => keys.ofMeter(tokenId, home, meter)),
+          ],
+          args: settleArgs(settlement, together === undefined ? undefined : sums, meters, onReached !== undefined),
+        },
+        ...accounts.filter(isApart).map((account) => ({
+          names: [keys.ofSummedCall(account, callId), keys.ofSums(account, day)],
+          args: settleArgs(settlement, sums, [], false),
+        })),
+      ]
+      const [reply] = await run((command) =>
+        Promise.all(steps.map(({ names, args }) => evaluate(command, settleScript, names, args))),
+      )
+      if (onReached !== undefined) reportReached(settlement, toTexts(reply), onReached)
     },
     async renew(calls) {
       const running = calls
@@ -80,31 +103,75 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
       if (running.length === 0) return
       await run(async (command) => {
         await Promise.all(
-          running.map(({ callId, tokenId, meters }) => {
-            const keys = [callKey(tokenId, callId), ...meters.map((meter) => meterKey(tokenId, meter))]
-            return evaluate(command, renewScript, keys, [callId, String(leaseMs)])
+          running.map(({ callId, tokenId, home, meters }) => {
+            const names = [
+              keys.ofCall(tokenId, home, callId),
+              ...meters.map((meter) => keys.ofMeter(tokenId, home, meter)),
+            ]
+            return evaluate(command, renewScript, names, [callId, String(leaseMs)])
           }),
         )
       })
     },
-    async read(tokenId, meters) {
+    async read(tokenId, meters, home) {
       if (meters.length === 0) return []
-      return (await evaluateReserve('read', tokenId, '', meters)).read.map(stateOf)
+      return (await evaluateReserve('read', { tokenId, home, callId: '', meters })).read.map(stateOf)
     },
     async sums({ tokenId, from, to }) {
       const days = daysBetween(from, to)
       if (days.length === 0) return []
-      const keys = days.map((day) => keyOf(tokenId, `sums:${day}`))
-      const replies = await run((command) => evaluate(command, sumsScript, keys, []), { limit: 'command' })
+      const names = days.map((day) => keys.ofSums(tokenId, day))
+      const replies = await run((command) => evaluate(command, sumsScript, names, []), { limit: 'command' })
       return days.flatMap((day, n) =>
         sumsOf(Array.isArray(replies) ? replies[n] : []).map((sums) => ({ day, ...sums })),
       )
     },
+    onReached(listener) {
+      onReached = listener
+    },
   }
 }
 
-const spanOf = (meter: Meter): string =>
-  meter.kind === 'window' ? String(meter.windowMs) : meter.kind === 'period' ? meter.period : ''
+function settleArgs(
+  { callId, at }: Settlement,
+  sums: Settlement['sums'],
+  meters: Settlement['meters'],
+  reports: boolean,
+): string[] {
+  const added = sums === undefined ? [] : sumNames.filter((name) => sums.add[name] !== 0)
+  const args = [callId, String(at ?? ''), String(settledMs), String(sumsDays * dayMs)]
+  args.push(String(maxModelsPerDay), otherModels, sums?.model ?? '', String(added.length))
+  for (const name of added) args.push(name, String(sums?.add[name]))
+  for (const meter of meters)
+    args.push(
+      meter.kind,
+      spanOf(meter),
+      String(meter.amount),
+      String(meter.actual),
+      (reports && meter.notice?.amounts.join(',')) || '',
+    )
+  return args
+}
+
+/** Reports the amounts that the settle script has marked. */
+function reportReached({ tokenId, meters }: Settlement, reply: readonly string[], report: ReachedListener): void {
+  const now = Number(reply[0])
+  for (let n = 1; n + 2 < reply.length; n += 3) {
+    const meter = meters[Number(reply[n])]
+    if (meter?.notice === undefined || meter.kind !== 'period') continue
+    const [used, before] = [Number(reply[n + 1]), Number(reply[n + 2])]
+    const { until } = periodAt(meter.period, now)
+    for (const [index, amount] of meter.notice.amounts.entries())
+      if (amount > before && amount <= used)
+        report({
+          account: meter.account ?? tokenId,
+          meter,
+          index,
+          used,
+          ...(until === endOfTime ? {} : { resetsAt: until }),
+        })
+  }
+}
 
 /** Returns the sums of one day by model, from the fields of its hash. */
 function sumsOf(reply: unknown): ({ model: string } & Sums)[] {

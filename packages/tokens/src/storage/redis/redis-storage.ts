@@ -6,6 +6,7 @@ import { commandOf, type RedisClient } from './client.ts'
 import { createFallbackMeters } from './fallback-meters.ts'
 import { createGuard } from './guard.ts'
 import { createRedisMeters } from './meters.ts'
+import { createRedisOwners } from './owners.ts'
 import { createProcesses } from './processes.ts'
 import { createRedisTokens } from './tokens.ts'
 
@@ -62,7 +63,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
   const { warn } = toLogger(options.logger)
   const names = {
     of: (what: string): string => `${prefix}${what}`,
-    ofToken: (id: string, what: string): string => `${prefix}{${id}}:${what}`,
+    tagged: (tag: string, what: string): string => `${prefix}{${tag}}:${what}`,
   }
 
   const guard = createGuard({
@@ -90,7 +91,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
     return guard.run(work, options)
   }
   const meters = createFallbackMeters({
-    redis: createRedisMeters(run, names.ofToken),
+    redis: createRedisMeters(run, names.tagged),
     memory: createMemoryMeters(),
     awayMs: guard.awayMs,
     processes: processes.count,
@@ -101,6 +102,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
   return {
     tokens: createRedisTokens(run, names),
     meters,
+    owners: createRedisOwners(run, names.of),
     async ping() {
       // While Redis is unavailable, the guard sends its own probes, and would count this one as an operation that failed.
       if (guard.awayMs() !== undefined) throw new StorageAwayError('Redis is unavailable')

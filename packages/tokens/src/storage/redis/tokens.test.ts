@@ -18,7 +18,7 @@ const on = (connection: Connection, prefix = testPrefix(), commands = Number.POS
   const command = commandOf(connection.client)
   const names = {
     of: (what: string) => `${prefix}${what}`,
-    ofToken: (id: string, what: string) => `${prefix}{${id}}:${what}`,
+    tagged: (id: string, what: string) => `${prefix}{${id}}:${what}`,
   }
   let left = commands
   const mortal: Command = (key, args) =>

@@ -41,8 +41,8 @@ const listing: WorkOptions = { limit: 'command' }
 const maxAttempts = 100
 
 interface Names {
-  /** Key of a token's data. A cluster keeps all keys of one token on the same node. */
-  ofToken(id: string, what: string): string
+  /** Key with a hash tag. A cluster keeps all keys with the same tag on one node. */
+  tagged(tag: string, what: string): string
   of(what: string): string
 }
 
@@ -50,7 +50,7 @@ export function createRedisTokens(
   run: <T>(work: (command: Command) => Promise<T>, options?: WorkOptions) => Promise<T>,
   names: Names,
 ): TokenStore {
-  const recordKey = (id: string): string => names.ofToken(id, 'token')
+  const recordKey = (id: string): string => names.tagged(id, 'token')
   const digestKey = (digest: string): string => names.of(`digest:${digest}`)
   const listKey = (owner?: string): string => names.of(owner === undefined ? 'tokens' : `owner:${owner}`)
 

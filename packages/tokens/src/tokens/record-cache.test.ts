@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { StorageAwayError } from '../contract/storage.ts'
 import type { TokenRecord } from '../contract/token.ts'
-import { createTokenCache } from './token-cache.ts'
+import { createRecordCache } from './record-cache.ts'
 
 const record = (id: string, version = 1): TokenRecord => ({
   id,
@@ -18,12 +18,10 @@ function make(settings: { cacheMs?: number; staleMs?: number } = {}) {
   let time = 1_000_000
   const lookups: string[] = []
   let answer: () => TokenRecord | undefined | Promise<TokenRecord | undefined> = () => record('a')
-  const cache = createTokenCache({
-    store: {
-      findByDigest(digest) {
-        lookups.push(digest)
-        return answer()
-      },
+  const cache = createRecordCache<TokenRecord>({
+    lookUp(digest) {
+      lookups.push(digest)
+      return answer()
     },
     cacheMs: settings.cacheMs ?? 500,
     staleMs: settings.staleMs ?? 0,
@@ -169,10 +167,10 @@ describe('a token that this process changes', () => {
   it('is looked up again at once', () => {
     const { cache, lookups } = make()
     cache.find('x')
-    cache.forget('b')
+    cache.forget(({ id }) => id === 'b')
     cache.find('x')
     expect(lookups).toHaveLength(1)
-    cache.forget('a')
+    cache.forget(({ id }) => id === 'a')
     cache.find('x')
     expect(lookups).toHaveLength(2)
   })
@@ -187,7 +185,7 @@ describe('a token that this process changes', () => {
         }),
     )
     const early = cache.find('x')
-    cache.forget('a')
+    cache.forget(({ id }) => id === 'a')
     answers(async () => record('a', 2))
     const delayed = cache.find('x')
     expect(await delayed).toMatchObject({ version: 2 })
