@@ -42,6 +42,7 @@ export const sidebar: readonly SidebarItem[] = [
       page('Model cards', '/guide/model-cards'),
       page('Authentication', '/guide/authentication'),
       page('Tokens, rate limits, budgets', '/guide/tokens'),
+      page('Budgets of users and teams', '/guide/owner-budgets'),
       page('Prices and cost', '/guide/prices'),
       page('Ledger (call log)', '/guide/ledger'),
       page('Streaming', '/guide/streaming'),

@@ -34,11 +34,16 @@ async function subjects() {
   const tokens = createTokens({ storage: memoryStorage() })
   const plain = await tokens.issue({ name: 'plain' })
   const limited = await tokens.issue({ name: 'limited', limits, budget: { period: 'month', tokens: 1e12 } })
+  const budget = /** @type {const} */ ({ period: 'month', tokens: 1e12 })
+  await tokens.owners.set('team', { budget })
+  const owned = await tokens.issue({ name: 'owned', owner: 'team', limits, budget })
   tokens.plugin.onStart?.(/** @type {never} */ ({}))
   const request = { method: 'POST', path: '/v1/chat/completions', header: () => undefined }
   const identity = await tokens.authenticate(limited.secret, request)
+  const ownedIdentity = await tokens.authenticate(owned.secret, request)
   let calls = 0
-  const admit = () =>
+  /** @param {import('@modelgate/core').Identity | null} identity */
+  const admit = (identity) =>
     tokens.plugin.admit?.({
       requestId: `req_${calls++}`,
       identity,
@@ -51,8 +56,8 @@ async function subjects() {
       estimate: () => ({ input: 100, output: 100 }),
       header: () => undefined,
     })
-  /** @type {import('@modelgate/core').FinishEvent} */
-  const end = {
+  /** @type {import('@modelgate/core').FinishEvent & { requestId: string }} */
+  const finished = {
     requestId: '',
     identity,
     operation: 'generate',
@@ -68,6 +73,15 @@ async function subjects() {
     basis: 'reported',
     usage: { input: { total: 90 }, output: { total: 40 } },
   }
+  /** @param {import('@modelgate/core').Identity | null} identity */
+  const admitAndSettle = (identity) => {
+    const admission = admit(identity)
+    if (admission === undefined || admission instanceof Promise)
+      throw new Error('memory storage must respond synchronously')
+    finished.requestId = `req_${calls - 1}`
+    admission.settle?.(finished)
+    sink = admission
+  }
   return {
     /** The unavoidable minimum. */
     floor: () => {
@@ -80,14 +94,12 @@ async function subjects() {
       },
     },
     'four limits and a budget, with settling': {
-      most: 25,
-      run: () => {
-        const admission = admit()
-        if (admission === undefined || admission instanceof Promise)
-          throw new Error('memory storage must respond synchronously')
-        admission.settle?.(end)
-        sink = admission
-      },
+      most: 15,
+      run: () => admitAndSettle(identity),
+    },
+    'the same and a budget of the owner, with settling': {
+      most: 15,
+      run: () => admitAndSettle(ownedIdentity),
     },
   }
 }

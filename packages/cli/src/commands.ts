@@ -4,7 +4,7 @@ import { initHelp } from './init/help.ts'
 import { pricesHelp } from './prices/help.ts'
 import { startHelp } from './start/help.ts'
 import type { CommandContext } from './terminal/command-context.ts'
-import { tokensHelp } from './tokens/help.ts'
+import { ownersHelp, tokensHelp } from './tokens/help.ts'
 
 /** A command with its help text. Its implementation is loaded when it runs. */
 export interface Command {
@@ -19,6 +19,7 @@ export const commands: Readonly<Record<string, Command>> = {
   calls: { help: callsHelp, load: async () => (await import('./calls/calls.ts')).calls },
   prices: { help: pricesHelp, load: async () => (await import('./prices/prices.ts')).prices },
   tokens: { help: tokensHelp, load: async () => (await import('./tokens/tokens.ts')).tokens },
+  owners: { help: ownersHelp, load: async () => (await import('./tokens/tokens.ts')).owners },
 }
 
 const serving =
@@ -35,6 +36,7 @@ export const overview = `Modelgate: one server for OpenAI, Anthropic and Google 
   npx modelgate calls          prints the recent calls of a running server; --follow prints new ones, too
   npx modelgate prices check   lists the models without a price
   npx modelgate tokens …       manages your users' tokens: issue, list, show, rotate, revoke, usage
+  npx modelgate owners …       manages limits and budgets that all tokens of an owner share
 
   npx modelgate <command> --help    shows the options of a command; --version prints the version
 

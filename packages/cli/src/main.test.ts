@@ -26,6 +26,7 @@ it.each([
   [['tokens', '--help'], ['--budget-usd']],
   [['tokens', 'issue', '--help'], ['--budget-usd']],
   [['tokens'], ['--budget-usd']],
+  [['owners'], ['modelgate owners set', '--budget-usd']],
 ])('%j prints help', async (args, words) => {
   const context = createTestContext()
   expect(await context.run(...args)).toBe(0)
@@ -35,7 +36,7 @@ it.each([
 
 it.each([
   [['strat'], 2, "Unknown command 'strat'. Did you mean 'start'?\nRun 'npx modelgate --help' for usage."],
-  [['serve'], 2, "Unknown command 'serve'. Valid: start, init, check, calls, prices, tokens."],
+  [['serve'], 2, "Unknown command 'serve'. Valid: start, init, check, calls, prices, tokens, owners."],
   [['help', 'chekc'], 2, "Did you mean 'check'?"],
   [
     ['start', '--prot', '1'],
@@ -49,6 +50,9 @@ it.each([
   [['start', '--config', 'no.json'], 1, "File 'no.json' does not exist."],
   [['init', '--ts', '--json'], 2, "--ts and --json can't be combined"],
   [['tokens', 'isue'], 2, "Did you mean 'issue'?"],
+  [['owners', 'sett'], 2, "Did you mean 'set'?"],
+  [['owners', 'set', '--data', 'd'], 2, "'owners set' requires an owner: set ada"],
+  [['owners', 'set', 'ada', '--data', 'd', '--per', 'year'], 2, "Invalid --per 'year'"],
   [['tokens', 'list'], 2, 'The location of the tokens is unknown'],
   [['tokens', 'list', '--data', 'none'], 1, 'does not exist'],
   [
@@ -176,6 +180,24 @@ it('does not start with a damaged meters.db', async () => {
   context.write('d/meters.db', 'x'.repeat(5000))
   expect(await context.run('start', '--port', '0')).toBe(1)
   expect(context.stderr()).toMatch(/^modelgate: \S+meters\.db is not a database\./)
+})
+
+it('sets, lists, shows and deletes the limits and budgets of an owner', async () => {
+  const context = createTestContext()
+  const set = ['owners', 'set', 'ada', '--data', 'd', '--requests-per-minute', '60', '--budget-tokens', '1000']
+  expect(await context.run(...set, '--per', 'week')).toBe(0)
+  expect(context.stdout()).toMatch(/Limit +60 requests per minute\n/)
+  for (const [args, words] of [
+    [['list'], 'ada'],
+    [['show', 'ada'], '1,000 tokens per week'],
+    [['usage', 'ada'], '1000'],
+    [['delete', 'ada'], 'ada no longer has limits or budgets'],
+    [['list'], 'No owner has limits or budgets yet'],
+  ] as const) {
+    const next = createTestContext()
+    expect(await next.run('owners', ...args, '--data', `${context.cwd}/d`), next.stderr()).toBe(0)
+    expect(next.stdout()).toContain(words)
+  }
 })
 
 it('warns that tokens.db is empty', async () => {

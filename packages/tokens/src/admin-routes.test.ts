@@ -2,7 +2,9 @@ import { type AuthRequest, GatewayError, type Inbound, type PluginRoute, type Re
 import { describe, expect, it } from 'vitest'
 import { type AdminOptions, createAdminRoutes, type ManagedTokens } from './admin-routes.ts'
 import { fakeStore } from './tokens/fake-store.test-support.ts'
+import { memoryStorage } from './storage/memory/memory-storage.ts'
 import { createManagement } from './tokens/manage.ts'
+import { createOwners } from './tokens/owners.ts'
 
 const start = Date.parse('2026-11-21T12:00:00Z')
 const json = { 'content-type': 'application/json' }
@@ -22,6 +24,18 @@ function make(authorize: AdminOptions['authorize'] = () => true) {
       received.push([id, query])
       return { id } as Awaited<ReturnType<ManagedTokens['usage']>>
     },
+    owners: createOwners({
+      store: memoryStorage().owners,
+      defaults: undefined,
+      cacheMs: 0,
+      staleMs: 0,
+      readUsage: async ({ owner }, query) => {
+        received.push([owner, query])
+        return { owner } as Awaited<ReturnType<ManagedTokens['owners']['usage']>>
+      },
+      now: () => start,
+      steadyNow: () => start,
+    }).management,
   }
   const { routes = [] } = createAdminRoutes(tokens, { authorize })
   const ask = async (route: string, id: string | undefined, { headers = json, body, query = '' }: Asked = {}) => {
@@ -64,7 +78,48 @@ const all = [
   'DELETE /admin/tokens/{id}',
   'POST /admin/tokens/{id}/rotate',
   'GET /admin/tokens/{id}/usage',
+  'GET /admin/tokens/owners',
+  'GET /admin/tokens/owners/{id}',
+  'PUT /admin/tokens/owners/{id}',
+  'DELETE /admin/tokens/owners/{id}',
+  'GET /admin/tokens/owners/{id}/usage',
 ]
+
+describe('the endpoints of owners', () => {
+  it('set, return, list and delete limits and budgets', async () => {
+    const { ask, received } = make()
+    const owner = '/admin/tokens/owners/{id}'
+    const budget = { money: 20, period: 'month' }
+    expect(await ask(`PUT ${owner}`, 'team/a', { body: { budget } })).toMatchObject({
+      status: 200,
+      body: { owner: 'team/a', budgets: [budget], limits: [], updatedAt: start },
+    })
+    expect((await ask(`GET ${owner}`, 'team/a')).body).toMatchObject({ owner: 'team/a' })
+    expect((await ask('GET /admin/tokens/owners', undefined, { query: 'limit=5' })).body).toMatchObject({
+      owners: [{ owner: 'team/a' }],
+    })
+    expect((await ask(`GET ${owner}/usage`, 'team/a', { query: 'from=2026-11-01' })).status).toBe(200)
+    expect(received).toEqual([['team/a', { from: '2026-11-01' }]])
+    expect(await ask(`DELETE ${owner}`, 'team/a')).toMatchObject({ body: { owner: 'team/a', deleted: true } })
+    for (const route of [`GET ${owner}`, `GET ${owner}/usage`, `DELETE ${owner}`])
+      expect((await ask(route, 'team/a')).status).toBe(404)
+  })
+
+  it.each([
+    ['no settings', {}, 'limits'],
+    ['an unknown setting', { budgets: [] }, 'budgets'],
+    ['an invalid budget', { budget: { money: -1, period: 'day' } }, 'budget.money'],
+    ['an invalid threshold', { limits: { requests: 1 }, thresholds: [80] }, 'thresholds'],
+  ])('reject %s with 400 and the name of the field', async (_, body, param) => {
+    const { ask } = make()
+    expect(await ask('PUT /admin/tokens/owners/{id}', 'ada', { body })).toMatchObject({ status: 400, body: { param } })
+  })
+
+  it('need a content type of JSON', async () => {
+    const { ask } = make()
+    expect((await ask('PUT /admin/tokens/owners/{id}', 'ada', { headers: {}, body: {} })).status).toBe(415)
+  })
+})
 
 describe('the authorized endpoints', () => {
   it('throw a TypeError without authorize', () => {

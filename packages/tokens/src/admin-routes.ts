@@ -7,9 +7,10 @@ import {
   type Reply,
 } from '@modelgate/core'
 import { isThenable, settleWithin } from './base/async.ts'
-import type { TokenSettings } from './contract/token.ts'
+import type { OwnerSettings, TokenSettings } from './contract/token.ts'
 import type { TokenUsage, UsageQuery } from './limits/usage.ts'
 import { type TokenManagement, type TokenUpdate, unknownToken } from './tokens/manage.ts'
+import { type OwnerManagement, unknownOwner } from './tokens/owners.ts'
 
 /** Options of `tokens.routes`. */
 export interface AdminOptions {
@@ -19,13 +20,14 @@ export interface AdminOptions {
    * 30 s, is logged and becomes a 500.
    */
   authorize(request: AuthRequest): boolean | Promise<boolean>
-  /** Path of the endpoints below the gateway's base path. Default: `/admin/tokens`. */
+  /** Path of the endpoints below the gateway's base path. Those of owners are at `<path>/owners`. Default: `/admin/tokens`. */
   readonly path?: string
 }
 
 /** The functions of `createTokens` that the endpoints call. */
 export interface ManagedTokens extends TokenManagement {
   usage(id: string, query?: UsageQuery): Promise<TokenUsage>
+  readonly owners: OwnerManagement
 }
 
 /** Milliseconds for `authorize`: longer than any session store needs. A later result is ignored. */
@@ -60,6 +62,7 @@ export function createAdminRoutes(tokens: ManagedTokens, options: AdminOptions):
       return handler(inbound, params.id ?? '')
     },
   })
+  const { owners } = tokens
   return {
     name: 'tokens-admin',
     routes: [
@@ -75,7 +78,7 @@ export function createAdminRoutes(tokens: ManagedTokens, options: AdminOptions):
           await tokens.list({
             ...(owner === undefined ? {} : { owner }),
             ...(after === undefined ? {} : { after }),
-            ...(limit === undefined ? {} : { limit: limit.trim() === '' ? Number.NaN : Number(limit) }),
+            ...(limit === undefined ? {} : { limit: limitOf(limit) }),
           }),
         )
       }),
@@ -102,9 +105,38 @@ export function createAdminRoutes(tokens: ManagedTokens, options: AdminOptions):
       route('GET', '/{id}/usage', async (inbound, id) =>
         reply(200, await tokens.usage(id, readQuery(inbound, ['from', 'to']))),
       ),
+      route('GET', '/owners', async (inbound) => {
+        const { after, limit } = readQuery(inbound, ['after', 'limit'])
+        return reply(
+          200,
+          await owners.list({
+            ...(after === undefined ? {} : { after }),
+            ...(limit === undefined ? {} : { limit: limitOf(limit) }),
+          }),
+        )
+      }),
+      route('GET', '/owners/{id}', async (inbound, owner) => {
+        readQuery(inbound, [])
+        const found = await owners.get(owner)
+        if (found === undefined) throw unknownOwner(owner)
+        return reply(200, found)
+      }),
+      // `set` validates the settings.
+      route('PUT', '/owners/{id}', async (inbound, owner) =>
+        reply(200, await owners.set(owner, (await readFields(inbound)) as OwnerSettings)),
+      ),
+      route('DELETE', '/owners/{id}', async (_inbound, owner) => {
+        if (!(await owners.delete(owner))) throw unknownOwner(owner)
+        return reply(200, { owner, deleted: true })
+      }),
+      route('GET', '/owners/{id}/usage', async (inbound, owner) =>
+        reply(200, await owners.usage(owner, readQuery(inbound, ['from', 'to']))),
+      ),
     ],
   }
 }
+
+const limitOf = (limit: string): number => (limit.trim() === '' ? Number.NaN : Number(limit))
 
 const reply = (status: number, body: unknown): Reply => ({
   status,

@@ -226,7 +226,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     usage,
     report,
     owners: owners.management,
-    routes: (admin: AdminOptions) => createAdminRoutes({ ...management, usage }, admin),
+    routes: (admin: AdminOptions) => createAdminRoutes({ ...management, usage, owners: owners.management }, admin),
     close,
     [Symbol.asyncDispose]: close,
   })

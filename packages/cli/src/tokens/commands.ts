@@ -1,7 +1,7 @@
-import type { Token, Tokens } from '@modelgate/tokens'
+import type { Owner, Token, Tokens } from '@modelgate/tokens'
 import { type Options, text, textOf, type Values } from '../terminal/args.ts'
-import { readTokenSettings, settingOptions } from './settings.ts'
-import { issuedText, listText, tokenText, usageText } from './text.ts'
+import { limitOptions, readLimits, readTokenSettings, settingOptions } from './settings.ts'
+import { issuedText, listText, ownerListText, ownerText, tokenText, usageText } from './text.ts'
 
 /** The result of a command: as JSON and as text. */
 export interface CommandResult {
@@ -9,8 +9,9 @@ export interface CommandResult {
   readonly text: string
 }
 
-/** A sub-command of `modelgate tokens`. */
+/** A sub-command of `modelgate tokens` or `modelgate owners`. */
 export interface TokenCommand {
+  /** True if its argument is the id of a token, or an owner. */
   readonly takesId: boolean
   readonly options: Options
   run(tokens: Tokens, id: string, values: Values): Promise<CommandResult>
@@ -70,6 +71,65 @@ export const tokenCommands: Readonly<Record<string, TokenCommand>> = {
       return { json: usage, text: usageText(usage) }
     },
   },
+}
+
+export const ownerCommands: Readonly<Record<string, TokenCommand>> = {
+  set: {
+    takesId: true,
+    options: limitOptions,
+    run: async (tokens, owner, values) => {
+      const set = await tokens.owners.set(owner, readLimits(values, 'owners'))
+      return { json: set, text: ownerText(set) }
+    },
+  },
+  list: {
+    takesId: false,
+    options: {},
+    run: async (tokens) => {
+      const all = await everyOwner(tokens)
+      return { json: all, text: ownerListText(all) }
+    },
+  },
+  show: {
+    takesId: true,
+    options: {},
+    run: async (tokens, name) => {
+      const owner = await tokens.owners.get(name)
+      if (owner === undefined)
+        throw new Error(`Owner '${name}' has no limits or budgets. \`modelgate owners list\` shows all that have.`)
+      return { json: owner, text: ownerText(owner) }
+    },
+  },
+  delete: {
+    takesId: true,
+    options: {},
+    run: async (tokens, name) => {
+      if (!(await tokens.owners.delete(name))) throw new Error(`Owner '${name}' has no limits or budgets.`)
+      return { json: { owner: name, deleted: true }, text: `${name} no longer has limits or budgets.` }
+    },
+  },
+  usage: {
+    takesId: true,
+    options: { from: text, to: text },
+    run: async (tokens, owner, { from, to }) => {
+      const usage = await tokens.owners.usage(owner, {
+        ...(typeof from === 'string' ? { from } : {}),
+        ...(typeof to === 'string' ? { to } : {}),
+      })
+      return { json: usage, text: usageText(usage) }
+    },
+  },
+}
+
+async function everyOwner({ owners }: Tokens): Promise<Owner[]> {
+  const all: Owner[] = []
+  let after: string | undefined
+  do {
+    const page = await owners.list({ limit: 1000, ...(after === undefined ? {} : { after }) })
+    all.push(...page.owners)
+    after = page.next
+  } while (after !== undefined)
+  return all
 }
 
 async function everyToken(tokens: Tokens, query: { owner?: string }): Promise<Token[]> {

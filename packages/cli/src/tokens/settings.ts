@@ -1,13 +1,9 @@
-import type { TokenSettings } from '@modelgate/tokens'
+import type { OwnerSettings, TokenSettings } from '@modelgate/tokens'
 import { text, type Values } from '../terminal/args.ts'
 import { UsageError } from '../terminal/errors.ts'
 
-/** Options of `issue`. */
-export const settingOptions = {
-  name: text,
-  owner: text,
-  models: { type: 'string', multiple: true },
-  expires: text,
+/** Options of limits and budgets. */
+export const limitOptions = {
   'requests-per-minute': text,
   'tokens-per-minute': text,
   concurrent: text,
@@ -16,24 +12,21 @@ export const settingOptions = {
   per: text,
 } as const
 
+/** Options of `issue`. */
+export const settingOptions = {
+  name: text,
+  owner: text,
+  models: { type: 'string', multiple: true },
+  expires: text,
+  ...limitOptions,
+} as const
+
 const unitMs = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 const periods = ['day', 'week', 'month', 'total'] as const
 
 /** Reads a token's settings from the command line. Throws a UsageError that names the option and shows a valid value. */
 export function readTokenSettings(values: Values): TokenSettings {
-  const { name, owner, models, expires, concurrent } = values
-  const limit = {
-    ...numbered('requests', values['requests-per-minute'], '--requests-per-minute'),
-    ...numbered('tokens', values['tokens-per-minute'], '--tokens-per-minute'),
-    ...numbered('concurrent', concurrent, '--concurrent'),
-  }
-  const period = periods.find((one) => one === (values.per ?? 'month'))
-  if (period === undefined)
-    throw new UsageError(`Invalid --per '${String(values.per)}'. Valid: ${periods.join(', ')}.`, 'tokens')
-  const budgets = [
-    numbered('money', values['budget-usd'], '--budget-usd'),
-    numbered('tokens', values['budget-tokens'], '--budget-tokens'),
-  ].flatMap((budget) => (Object.keys(budget).length === 0 ? [] : [{ period, ...budget }]))
+  const { name, owner, models, expires } = values
   return {
     ...(typeof name === 'string' ? { name } : {}),
     ...(typeof owner === 'string' ? { owner } : {}),
@@ -41,6 +34,25 @@ export function readTokenSettings(values: Values): TokenSettings {
       ? { models: models.flatMap((list) => String(list).split(',')).map((model) => model.trim()) }
       : {}),
     ...(typeof expires === 'string' ? { expiresAt: readExpiry(expires) } : {}),
+    ...readLimits(values, 'tokens'),
+  }
+}
+
+/** Reads limits and budgets from the command line. Throws a UsageError as above. */
+export function readLimits(values: Values, topic: string): Pick<OwnerSettings & TokenSettings, 'limits' | 'budget'> {
+  const limit = {
+    ...numbered('requests', values['requests-per-minute'], '--requests-per-minute', topic),
+    ...numbered('tokens', values['tokens-per-minute'], '--tokens-per-minute', topic),
+    ...numbered('concurrent', values.concurrent, '--concurrent', topic),
+  }
+  const period = periods.find((one) => one === (values.per ?? 'month'))
+  if (period === undefined)
+    throw new UsageError(`Invalid --per '${String(values.per)}'. Valid: ${periods.join(', ')}.`, topic)
+  const budgets = [
+    numbered('money', values['budget-usd'], '--budget-usd', topic),
+    numbered('tokens', values['budget-tokens'], '--budget-tokens', topic),
+  ].flatMap((budget) => (Object.keys(budget).length === 0 ? [] : [{ period, ...budget }]))
+  return {
     ...(Object.keys(limit).length > 0 ? { limits: limit } : {}),
     ...(budgets.length > 0 ? { budget: budgets } : {}),
   }
@@ -57,14 +69,14 @@ function readExpiry(expires: string): string | number {
   )
 }
 
-function numbered<F extends string>(field: F, value: Values[string], option: string): { [name in F]?: number } {
+function numbered<F extends string>(field: F, value: Values[string], option: string, topic: string): { [name in F]?: number } {
   if (value === undefined) return {}
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
   const isMoney = field === 'money'
   if (!(number >= (isMoney ? 0 : 1)) || !(isMoney ? Number.isFinite(number) : Number.isSafeInteger(number)))
     throw new UsageError(
       `Invalid ${option} '${String(value)}': expected ${isMoney ? 'an amount of 0 or more, such as 5 or 0.50' : 'a whole number of 1 or more'}.`,
-      'tokens',
+      topic,
     )
   return { [field]: number } as { [name in F]?: number }
 }

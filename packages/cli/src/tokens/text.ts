@@ -1,4 +1,4 @@
-import type { Budget, IssuedToken, Limit, Token, TokenUsage, UsageSums } from '@modelgate/tokens'
+import type { Budget, IssuedToken, Limit, Owner, Token, Usage, UsageSums } from '@modelgate/tokens'
 import { table } from '../terminal/format.ts'
 
 const dateOf = (time: number | undefined): string =>
@@ -41,6 +41,29 @@ export const tokenText = (token: Token): string =>
     ],
   )
 
+export const ownerListText = (owners: readonly Owner[]): string =>
+  owners.length === 0
+    ? 'No owner has limits or budgets yet. Run `modelgate owners set` to add some.'
+    : table(
+        ['OWNER', 'LIMITS', 'BUDGETS', 'CHANGED (UTC)'],
+        owners.map(({ owner, limits, budgets, updatedAt }) => [
+          owner,
+          limits.map(limitText).join('; '),
+          budgets.map(budgetText).join('; '),
+          dateOf(updatedAt),
+        ]),
+      )
+
+export const ownerText = ({ owner, limits, budgets, updatedAt }: Owner): string =>
+  table(
+    ['Owner', owner],
+    [
+      ['Changed', `${dateOf(updatedAt)} UTC`],
+      ...limits.map((limit) => ['Limit', limitText(limit)]),
+      ...budgets.map((budget) => ['Budget', budgetText(budget)]),
+    ],
+  )
+
 const count = new Intl.NumberFormat('en')
 
 /** `60 requests per minute, 4 concurrent calls (gpt-*)`. */
@@ -76,10 +99,10 @@ const modelsText = (models: Limit['models']): string => (models === undefined ? 
 export const issuedText = ({ secret, ...token }: IssuedToken): string =>
   `${secret}\n\nCopy this token now. It won't be shown again.\n\n${tokenText(token)}`
 
-const perText = (per: TokenUsage['limits'][number]['per']): string =>
+const perText = (per: Usage['limits'][number]['per']): string =>
   typeof per === 'number' ? `${per} s` : (per ?? 'at a time')
 
-export function usageText({ from, to, currency, limits, budgets, byDay, byModel, totals }: TokenUsage): string {
+export function usageText({ from, to, currency, limits, budgets, byDay, byModel, totals }: Usage): string {
   const money = currency ?? 'MONEY'
   const heads = ['CALLS', 'INPUT', 'CACHED', 'OUTPUT', money, 'UNPRICED']
   const numbers = ({ calls, inputTokens, cachedTokens, outputTokens, cost, unpriced }: UsageSums): number[] => [

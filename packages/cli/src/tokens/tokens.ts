@@ -9,49 +9,78 @@ import { flag, readArgs, text, textOf } from '../terminal/args.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { didYouMean } from '../terminal/did-you-mean.ts'
 import { FlagOrEnvironmentError, inFile, messageOf, UsageError } from '../terminal/errors.ts'
-import { tokenCommands } from './commands.ts'
-import { tokensHelp } from './help.ts'
+import { ownerCommands, type TokenCommand, tokenCommands } from './commands.ts'
+import { ownersHelp, tokensHelp } from './help.ts'
+
+/** A group of sub-commands that read and change the storage of tokens. */
+interface CommandGroup {
+  readonly topic: 'tokens' | 'owners'
+  readonly commands: Readonly<Record<string, TokenCommand>>
+  readonly help: string
+  /** Text of an error for a command without its argument. */
+  readonly argument: (name: string) => string
+}
 
 /** Runs `modelgate tokens`: issues, lists and revokes tokens. A running server applies changes within one second. */
-export async function tokens(args: string[], context: CommandContext): Promise<number> {
+export const tokens = (args: string[], context: CommandContext): Promise<number> =>
+  runGroup(args, context, {
+    topic: 'tokens',
+    commands: tokenCommands,
+    help: tokensHelp,
+    argument: (name) => `the id of a token: ${name} tok_…`,
+  })
+
+/** Runs `modelgate owners`: sets and shows limits and budgets that all tokens of an owner share. */
+export const owners = (args: string[], context: CommandContext): Promise<number> =>
+  runGroup(args, context, {
+    topic: 'owners',
+    commands: ownerCommands,
+    help: ownersHelp,
+    argument: (name) => `an owner: ${name} ada`,
+  })
+
+async function runGroup(
+  args: string[],
+  context: CommandContext,
+  { topic, commands, help, argument }: CommandGroup,
+): Promise<number> {
   const [name, ...rest] = args
   if (name === undefined || name === 'help') {
-    context.out(tokensHelp)
+    context.out(help)
     return 0
   }
-  const command = Object.hasOwn(tokenCommands, name) ? tokenCommands[name] : undefined
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined)
-    throw new UsageError(`Unknown command 'tokens ${name}'. ${didYouMean(name, Object.keys(tokenCommands))}`, 'tokens')
+    throw new UsageError(`Unknown command '${topic} ${name}'. ${didYouMean(name, Object.keys(commands))}`, topic)
   const { values, positionals: words } = readArgs(
     rest,
     { ...command.options, data: text, config: text, json: flag },
-    'tokens',
+    topic,
   )
   const [id = '', extra] = words
   if (command.takesId && id === '')
-    throw new UsageError(`'tokens ${name}' requires the id of a token: ${name} tok_…`, 'tokens')
+    throw new UsageError(`'${topic} ${name}' requires ${argument(name)}`, topic)
   const unexpected = command.takesId ? extra : words[0]
   if (unexpected !== undefined)
-    throw new UsageError(`Unexpected argument '${unexpected}' of 'tokens ${name}'.`, 'tokens')
+    throw new UsageError(`Unexpected argument '${unexpected}' of '${topic} ${name}'.`, topic)
   const locations = await findLocations(context, textOf(values.data), textOf(values.config))
   if (!keepsIssuedTokens(locations))
     throw new UsageError(
       'The location of the tokens is unknown: set MODELGATE_DATA as for the server, use --data, or set `data` in the configuration.',
-      'tokens',
+      topic,
     )
-  // Without prices the server would reject every call of such a token.
+  // Without prices the server would reject every call that counts against such a budget.
   if (
-    name === 'issue' &&
     values['budget-usd'] !== undefined &&
     locations.prices === undefined &&
     locations.tokens === undefined
   )
     throw new UsageError(
       '--budget-usd requires prices: set MODELGATE_PRICES=prices.json here and for the server, or set `prices` in the configuration.',
-      'tokens',
+      topic,
     )
   const { data } = locations
-  if (name !== 'issue' && data !== undefined && !existsSync(data))
+  if (name !== 'issue' && name !== 'set' && data !== undefined && !existsSync(data))
     throw new Error(`The token folder '${data}' does not exist.`)
   const log: Logger['warn'] = (message, details) =>
     context.err(details === undefined ? message : `${message}: ${messageOf(details)}`)
