@@ -1,10 +1,10 @@
 import { type AuthRequest, GatewayError, type Inbound, type PluginRoute, type Reply } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
 import { type AdminOptions, createAdminRoutes, type ManagedTokens } from './admin-routes.ts'
-import { fakeStore } from './tokens/fake-store.test-support.ts'
+import { createOwners } from './limits/owners.ts'
 import { memoryStorage } from './storage/memory/memory-storage.ts'
+import { fakeStore } from './tokens/fake-store.test-support.ts'
 import { createManagement } from './tokens/manage.ts'
-import { createOwners } from './tokens/owners.ts'
 
 const start = Date.parse('2026-11-21T12:00:00Z')
 const json = { 'content-type': 'application/json' }

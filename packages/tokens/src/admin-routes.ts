@@ -8,9 +8,9 @@ import {
 } from '@modelgate/core'
 import { isThenable, settleWithin } from './base/async.ts'
 import type { OwnerSettings, TokenSettings } from './contract/token.ts'
+import { type OwnerManagement, unknownOwner } from './limits/owners.ts'
 import type { TokenUsage, UsageQuery } from './limits/usage.ts'
 import { type TokenManagement, type TokenUpdate, unknownToken } from './tokens/manage.ts'
-import { type OwnerManagement, unknownOwner } from './tokens/owners.ts'
 
 /** Options of `tokens.routes`. */
 export interface AdminOptions {

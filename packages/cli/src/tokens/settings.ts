@@ -69,7 +69,12 @@ function readExpiry(expires: string): string | number {
   )
 }
 
-function numbered<F extends string>(field: F, value: Values[string], option: string, topic: string): { [name in F]?: number } {
+function numbered<F extends string>(
+  field: F,
+  value: Values[string],
+  option: string,
+  topic: string,
+): { [name in F]?: number } {
   if (value === undefined) return {}
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN
   const isMoney = field === 'money'

@@ -58,8 +58,7 @@ async function runGroup(
     topic,
   )
   const [id = '', extra] = words
-  if (command.takesId && id === '')
-    throw new UsageError(`'${topic} ${name}' requires ${argument(name)}`, topic)
+  if (command.takesId && id === '') throw new UsageError(`'${topic} ${name}' requires ${argument(name)}`, topic)
   const unexpected = command.takesId ? extra : words[0]
   if (unexpected !== undefined)
     throw new UsageError(`Unexpected argument '${unexpected}' of '${topic} ${name}'.`, topic)
@@ -70,11 +69,7 @@ async function runGroup(
       topic,
     )
   // Without prices the server would reject every call that counts against such a budget.
-  if (
-    values['budget-usd'] !== undefined &&
-    locations.prices === undefined &&
-    locations.tokens === undefined
-  )
+  if (values['budget-usd'] !== undefined && locations.prices === undefined && locations.tokens === undefined)
     throw new UsageError(
       '--budget-usd requires prices: set MODELGATE_PRICES=prices.json here and for the server, or set `prices` in the configuration.',
       topic,

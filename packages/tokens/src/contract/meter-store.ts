@@ -174,6 +174,7 @@ export interface MeterStore {
   onReached?(listener: ReachedListener): void
 }
 
+/** Receives the amounts that the use of meters has reached. */
 export type ReachedListener = (reached: ReachedAmount) => void
 
 /** Maximum number of models with their own sums, for each account and day: the names come from clients. */

@@ -3,10 +3,10 @@ import { type Awaitable, isThenable } from '../base/async.ts'
 import { createLru } from '../base/lru.ts'
 import type { OwnerQuery, OwnerStore } from '../contract/storage.ts'
 import type { Owner, OwnerSettings } from '../contract/token.ts'
-import type { OwnerUsage, UsageQuery } from '../limits/usage.ts'
 import { toGatewayError } from '../storage/errors.ts'
-import { checkBudgets, checkLimits } from './limit-settings.ts'
-import { createRecordCache } from './record-cache.ts'
+import { checkBudgets, checkLimits } from '../tokens/limit-settings.ts'
+import { createRecordCache } from '../tokens/record-cache.ts'
+import type { OwnerUsage, UsageQuery } from './usage.ts'
 
 /**
  * Limits and budgets of owners: of users, teams, or any other text that identities carry as their owner. All tokens and identities of an
