@@ -190,7 +190,7 @@ it('sets, lists, shows and deletes the limits and budgets of an owner', async ()
   for (const [args, words] of [
     [['list'], 'ada'],
     [['show', 'ada'], '1,000 tokens per week'],
-    [['usage', 'ada'], '1000'],
+    [['usage', 'ada'], '1,000'],
     [['delete', 'ada'], 'ada no longer has limits or budgets'],
     [['list'], 'No owner has limits or budgets yet'],
   ] as const) {

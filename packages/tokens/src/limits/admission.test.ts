@@ -130,6 +130,8 @@ describe('a limit', () => {
     refused()
     admission.settle?.(endOf('req_1'))
     expect(used()).toEqual({ concurrent: 0 })
+    // The timer of the leases ends itself, so that calls do not start and stop it.
+    vi.advanceTimersByTime(20_000)
     expect(vi.getTimerCount()).toBe(0)
   })
   it('for some models does not affect others, and shares one count among all of its models', () => {

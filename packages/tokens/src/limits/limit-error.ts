@@ -45,11 +45,11 @@ function rateLimitError(
   details: { readonly headers: Record<string, string> },
 ): GatewayError {
   const name = model.slice(0, 100)
-  const reached = meter.account === undefined ? 'Rate limit reached' : "Your owner's rate limit is reached"
+  const whose = meter.account === undefined ? '' : "your owner's "
   if (of === 'concurrent')
     return new GatewayError(
       'rate_limited',
-      `${reached} for ${name} in concurrent calls: limit ${state.limit}, running ${state.used}. Please try again when one of them has ended.`,
+      `Rate limit reached for ${name} in ${whose}concurrent calls: limit ${state.limit}, running ${state.used}. Please try again when one of them has ended.`,
       { code: 'rate_limit_exceeded', retryAfter: 1, ...details },
     )
   const what = `${countLabels[of]} ${windowText(per as Window)}`
@@ -64,7 +64,7 @@ function rateLimitError(
   const headers = retryAfter > maxRetrySeconds ? { ...details.headers, 'x-should-retry': 'false' } : details.headers
   return new GatewayError(
     'rate_limited',
-    `${reached} for ${name} in ${what}: limit ${state.limit}, used ${state.used}, requested ${requiredRoom(meter)}. Please try again in ${waitText(waitMs)}.`,
+    `Rate limit reached for ${name} in ${whose}${what}: limit ${state.limit}, used ${state.used}, requested ${requiredRoom(meter)}. Please try again in ${waitText(waitMs)}.`,
     { code: 'rate_limit_exceeded', retryAfter, ...details, headers },
   )
 }

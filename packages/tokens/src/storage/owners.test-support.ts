@@ -30,7 +30,14 @@ export function describeOwners(name: string, open: () => StoragesUnderTest | Pro
       await under.close()
     })
 
-    const start = (storage = under.first, options: Partial<TokensOptions> = {}) => {
+    const settlements: unknown[] = []
+    const start = (shared = under.first, options: Partial<TokensOptions> = {}) => {
+      const settle: Storage['meters']['settle'] = (settlement) => {
+        const result = shared.meters.settle(settlement)
+        settlements.push(result)
+        return result
+      }
+      const storage = { ...shared, meters: { ...shared.meters, settle } }
       const tokens = createTokens({ storage, prices, cacheMs: 0, logger: false, ...options })
       tokens.plugin.onStart?.({} as never)
       started.push(tokens)
@@ -62,7 +69,11 @@ export function describeOwners(name: string, open: () => StoragesUnderTest | Pro
       }
       return { tokens, admit, refused, issue }
     }
-    const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100))
+    /** Waits until all calls are settled and their thresholds are reported. */
+    const settled = async (): Promise<void> => {
+      await Promise.all(settlements.splice(0))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
 
     test('keeps, lists, replaces and deletes the settings of owners with any name', async () => {
       const { tokens } = start()
@@ -135,7 +146,7 @@ export function describeOwners(name: string, open: () => StoragesUnderTest | Pro
       await tokens.update(id, { limits: { requests: 9, window: 'day' } })
       // A copy of the identity finds the current settings of its token.
       expect((await refused({ ...identity })).message).toMatch(
-        /^Your owner's rate limit is reached for gpt-5 in requests per day: limit 3/,
+        /^Rate limit reached for gpt-5 in your owner's requests per day: limit 3/,
       )
       expect(await tokens.usage(id)).toMatchObject({ limits: [{ used: 2 }] })
     })
@@ -144,7 +155,9 @@ export function describeOwners(name: string, open: () => StoragesUnderTest | Pro
       await tokens.owners.set('team', { limits: { concurrent: 1 } })
       const { identity } = await issue({ owner: 'team' })
       const running = await admit(identity)
-      expect((await refused({ id: 'ada', owner: 'team' })).message).toContain('in concurrent calls: limit 1')
+      expect((await refused({ id: 'ada', owner: 'team' })).message).toContain(
+        "in your owner's concurrent calls: limit 1",
+      )
       running.settle(1)
       await settled()
       await admit({ id: 'ada', owner: 'team' })
