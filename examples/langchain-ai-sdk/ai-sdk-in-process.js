@@ -17,6 +17,8 @@ const gateway = createGateway({
     google: gemini({ apiKey: GEMINI_API_KEY ?? 'no key' }),
   },
   models: { 'gpt-*': 'openai', 'text-embedding-*': 'openai', 'claude-*': 'claude', 'gemini-*': 'google' },
+  // The provider sends complete conversations.
+  responses: { store: false },
   ...(isDemo ? { fetch: createFakeProvider().fetch } : {}),
 })
 
