@@ -192,6 +192,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
       started = true
     },
     admit,
+    resume: admission.resume,
     ...(prices === undefined ? {} : { costOf: costWithWarning(prices, logger), priceOf: displayedPrice(prices) }),
     ...(ledger === undefined ? {} : { onFinish: (event: FinishEvent) => ledger.append(recordOf(event)) }),
   })

@@ -96,6 +96,16 @@ const bodies: Readonly<
     create: () => ({ model: 'models/gem', contents: [{ role: 'user', parts: [{ text: 'word '.repeat(1100) }] }] }),
     update: { ttl: '600s' },
   },
+  batches: {
+    create: () => ({
+      requests: [
+        {
+          custom_id: 'a',
+          params: { model: 'claude', max_tokens: 20, messages: [{ role: 'user', content: 'hi' }] },
+        },
+      ],
+    }),
+  },
   conversations: {
     create: () => ({ items: [{ type: 'message', role: 'user', content: 'hi' }] }),
     update: { metadata: { topic: 'x' }, items: [] },
@@ -165,7 +175,7 @@ const onOne = verbs.filter(({ path }) => path.includes('{id}'))
 /** The body of a verb. An update of metadata accepts no items, and the other way round. */
 const bodyOf = ({ method, kind, path }: (typeof onOne)[number]): object | undefined => {
   if (method === 'PATCH') return bodies[kind].update
-  if (method !== 'POST') return undefined
+  if (method !== 'POST' || path.endsWith('/cancel')) return undefined
   return path.endsWith('/items') ? { items: [] } : { metadata: bodies[kind].update === undefined ? {} : { topic: 'x' } }
 }
 
@@ -177,6 +187,12 @@ async function pathFor({ path, kind, format }: (typeof onOne)[number], id: strin
     item = ((await items.json()) as { data: { id: string }[] }).data[0]?.id ?? item
   }
   return path.replace('{id}', id).replace('{item}', item)
+}
+
+/** Retrieves a batch until it has ended, for verbs that need that. */
+async function finish({ kind, format, method, path }: (typeof onOne)[number], id: string): Promise<void> {
+  if (kind !== 'batches' || (method !== 'DELETE' && !path.endsWith('/results'))) return
+  for (const _ of [1, 2]) await send('ann', 'GET', `${path.slice(0, path.indexOf('/{id}'))}/${id}`, format)
 }
 
 /** Query parameters of a page, and what precedes an id in a cursor. */
@@ -199,6 +215,7 @@ describe('a stored object', () => {
 
   test.each(onOne)('is available to its owner: $title', async (verb) => {
     const id = await create('ann', verb.kind, verb.format)
+    await finish(verb, id)
     const response = await send('ann', verb.method, await pathFor(verb, id), verb.format, bodyOf(verb))
     expect(response.status).toBe(200)
     await response.text()
@@ -208,6 +225,7 @@ describe('a stored object', () => {
     'is not found after its owner deleted it: $title',
     async (verb) => {
       const id = await create('ann', verb.kind, verb.format)
+      await finish(verb, id)
       const path = await pathFor(verb, id)
       expect((await send('ann', 'DELETE', path, verb.format)).status).toBe(200)
       expect((await send('ann', 'GET', path, verb.format)).status).toBe(404)
@@ -254,7 +272,9 @@ describe('a stored object', () => {
     ]
     for (const one of hostile) {
       const response = await send('ann', verb.method, verb.path.replace('{id}', one), verb.format, bodyOf(verb))
-      expect([one.slice(0, 40), response.status]).toEqual([one.slice(0, 40), 404])
+      // URLs resolve dots to the folder above, which may be a path with other methods.
+      const status = one === '%2e%2e' && response.status === 405 ? 404 : response.status
+      expect([one.slice(0, 40), status]).toEqual([one.slice(0, 40), 404])
     }
     expect(provider.requests).toHaveLength(before)
   })

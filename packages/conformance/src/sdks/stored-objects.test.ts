@@ -175,6 +175,45 @@ describe('official clients over loopback', () => {
   })
 })
 
+describe('batches with official clients', () => {
+  let running: { server: Server; origin: string }
+  beforeAll(async () => {
+    running = await listen(nodeListener(gatewayOver('http://up', provider.fetch as typeof fetch)))
+  })
+  afterAll(() => close(running?.server))
+
+  test('@anthropic-ai/sdk creates, lists, cancels and deletes batches, and reads their results', async () => {
+    const clientOf = (apiKey: string) => new Anthropic({ apiKey, baseURL: running.origin, maxRetries: 0 })
+    const [ann, bob] = [clientOf('ann').messages.batches, clientOf('bob').messages.batches]
+    const request = (custom_id: string) => ({
+      custom_id,
+      params: {
+        model: 'claude-sonnet-5',
+        max_tokens: 50,
+        messages: [{ role: 'user' as const, content: `Say ${custom_id}` }],
+      },
+    })
+    const created = await ann.create({ requests: [request('one'), request('two')] })
+    const { id } = created
+    expect(created).toMatchObject({ type: 'message_batch', processing_status: 'in_progress', results_url: null })
+    await expect(ann.results(id)).rejects.toThrow()
+    expect(await ann.retrieve(id)).toMatchObject({ id, processing_status: 'ended' })
+    const results: string[] = []
+    for await (const { custom_id, result } of await ann.results(id)) results.push(`${custom_id} ${result.type}`)
+    expect(results.sort()).toEqual(['one succeeded', 'two succeeded'])
+    const other = await ann.create({ requests: [request('three')] })
+    expect(await ann.cancel(other.id)).toMatchObject({ processing_status: 'canceling' })
+    const listed: string[] = []
+    for await (const batch of ann.list({ limit: 1 })) listed.push(batch.id)
+    expect(listed).toEqual([other.id, id])
+    expect((await bob.list()).data).toEqual([])
+    for (const call of [() => bob.retrieve(id), () => bob.cancel(id), () => bob.delete(id), () => bob.results(id)])
+      await expect(call()).rejects.toMatchObject({ status: 404 })
+    expect(await ann.delete(id)).toMatchObject({ id, type: 'message_batch_deleted' })
+    await expect(ann.retrieve(id)).rejects.toMatchObject({ status: 404 })
+  })
+})
+
 describe('a large file', () => {
   const chunk = Buffer.alloc(1 << 20, 'x')
   const chunks = 96

@@ -32,6 +32,7 @@ export type ObjectOperation =
   | 'list-objects'
   | 'get-object'
   | 'update-object'
+  | 'cancel-object'
   | 'delete-object'
   | 'get-object-content'
 
@@ -53,6 +54,8 @@ export type Operation =
   | 'cancel-response'
   | 'compact'
   | ObjectOperation
+  /** The requests of a batch, settled when it has ended. No path has this operation. */
+  | 'batch'
   | 'realtime'
   /** An endpoint with the same response for every request. */
   | 'static-response'

@@ -9,17 +9,28 @@ import type { TargetCall } from './call.ts'
 
 type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request' | 'signal'>
 
+/** The work of a batch: its estimated tokens do not follow from the request that creates it. */
+export interface AdmittedWork {
+  readonly batch: NonNullable<AdmitCall['batch']>
+  readonly input: number
+  readonly output: number | undefined
+}
+
 /**
  * Calls the `admit` hooks of the plugins in turn. Returns a promise only if a plugin does. Throws the error of the plugin that rejects the
  * call; admissions of earlier plugins are settled with the call.
  */
-export function admitCall(call: Admitted, targets: readonly ResolvedTarget[]): void | Promise<void> {
+export function admitCall(
+  call: Admitted,
+  targets: readonly ResolvedTarget[],
+  work?: AdmittedWork,
+): void | Promise<void> {
   const { plugins } = call.shared
   let event: AdmitCall | undefined
   for (let at = 0; at < plugins.length; at++) {
     const plugin = plugins[at]
     if (plugin?.admit === undefined) continue
-    event ??= createAdmitCall(call, targets)
+    event ??= createAdmitCall(call, targets, work)
     const admission: unknown = plugin.admit(event)
     if (isThenable(admission)) return admitRemaining(call, event, admission, at)
     recordAdmission(call.record, admission, plugin)
@@ -80,6 +91,7 @@ function recordAdmission(record: CallRecord, admission: unknown, { name }: Plugi
       `admit of plugin '${name}' returned ${typeNameOf(admission)}: return undefined or an admission such as { settle(event) {} } to admit the call, and throw a GatewayError to reject it`,
     )
   record.admissions ??= []
+  if (admission.defer !== undefined) deferringPlugins.set(admission, name)
   const { headers, settle } = admission
   const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isValidHeader(header))
   if (bad === undefined) {
@@ -91,10 +103,20 @@ function recordAdmission(record: CallRecord, admission: unknown, { name }: Plugi
   throw new TypeError(`admit of plugin '${name}' returned the header '${bad[0].slice(0, 100)}', which cannot be sent`)
 }
 
+/** The plugins of admissions that can be deferred. */
+const deferringPlugins = new WeakMap<Admission, string>()
+
+/** Returns the name of the plugin whose admission can be deferred. */
+export const deferringPlugin = (admission: Admission): string | undefined => deferringPlugins.get(admission)
+
 const isAdmission = (value: unknown): value is Admission =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function createAdmitCall({ record, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
+function createAdmitCall(
+  { record, inbound, request }: Admitted,
+  targets: readonly ResolvedTarget[],
+  work: AdmittedWork | undefined,
+): AdmitCall {
   const { requestId, identity, operation, format, model, stream } = record
   let estimated: ReturnType<AdmitCall['estimate']> | undefined
   return {
@@ -106,8 +128,10 @@ function createAdmitCall({ record, inbound, request }: Admitted, targets: readon
     stream,
     startedAt: record.arrivedAt,
     ...(record.background === true && { background: true as const }),
+    ...(work && { batch: work.batch }),
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
+      if (work !== undefined) return { input: work.input, output: work.output }
       estimated ??=
         record.expected === undefined
           ? estimateRequest(record.tokenCounting, request)

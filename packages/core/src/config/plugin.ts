@@ -226,6 +226,11 @@ export interface AdmitCall<I extends Identity = Identity> {
    * be known.
    */
   readonly background?: true
+  /**
+   * The call is the work of a batch for one model: this many requests, of which the largest has `largestInput` input tokens. It is
+   * admitted when the batch is created; its usage is known when the batch has ended. See `Admission.defer`.
+   */
+  readonly batch?: { readonly requests: number; readonly largestInput: number }
   /** Possible targets, in the order of the configuration. */
   readonly targets: readonly { readonly upstream: string; readonly model: string }[]
   /**
@@ -253,6 +258,12 @@ export interface Admission<I extends Identity = Identity> {
   readonly headers?: Readonly<Record<string, string>>
   /** Called once at the end of the call, for successes and failures, before `onFinish`. */
   settle?(event: FinishEvent<I>): void | Promise<void>
+  /**
+   * Called in place of `settle` once a batch is created, if `call.batch` is present. Returns the reservation as text. The gateway stores it
+   * and passes it to `Plugin.resume` when the batch has ended, perhaps in another process. Default: `settle` is called when the batch is
+   * created, with an event without usage.
+   */
+  defer?(): string
 }
 
 /** An additional endpoint of a plugin. The gateway does not authenticate its callers: the plugin must do so if necessary. */
@@ -328,6 +339,13 @@ export interface Plugin<I extends Identity = Identity> {
    * an admission (`true`, `false`, a string). An admission that arrives late is settled.
    */
   admit?(call: AdmitCall<I>): Admission<I> | undefined | Promise<Admission<I> | undefined>
+  /**
+   * Returns the admission of a deferred reservation, whose `settle` is then called with the usage of the batch. It must be synchronous. If
+   * it throws or returns nothing, the reservation is not settled.
+   *
+   * @param reservation what `Admission.defer` returned
+   */
+  resume?(reservation: string): Admission<I> | undefined
   /**
    * Called before each upstream call. Returned headers, by lower-case name, are added to that call, for example a trace context. They
    * must be returned synchronously: a promise, and values that are not headers, are logged and ignored.

@@ -27,6 +27,8 @@ export interface ModelRun {
   readonly model?: string
   readonly input: Usage['input']
   readonly output: Usage['output']
+  /** Input tokens of the largest request, for the sum of several ones. Absent: one request. */
+  readonly largestInput?: number
 }
 
 /** What a provider bills for a call besides the counts of its usage. */

@@ -15,7 +15,7 @@ const handleNotOffered: Handler = async ({ route }) => {
 
 const handlePing: Handler = async ({ record }) => jsonReply(record, {})
 
-type OtherOperation = Exclude<Operation, OperationName>
+type OtherOperation = Exclude<Operation, OperationName | 'batch'>
 
 /** The handlers of operations that are not in `modelOperations`. Only generation is part of the entry; the first call of another one loads its handler. */
 const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handler> } = {
@@ -36,6 +36,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'list-objects': storedObject,
   'get-object': storedObject,
   'update-object': storedObject,
+  'cancel-object': storedObject,
   'delete-object': storedObject,
   'get-object-content': storedObject,
   invoke: lazy(() => import('./invoke/invoke.ts').then((found) => found.handleInvoke)),

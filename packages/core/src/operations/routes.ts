@@ -143,6 +143,23 @@ const cachedContents: readonly Route[] = ['/v1beta/cachedContents', '/v1/cachedC
   ).map((route) => ({ format: 'gemini', queryKey: true, object: 'caches', ...route }) as const),
 )
 
+/** Anthropic's batches of messages. */
+const messageBatches: readonly Route[] = (
+  [
+    { method: 'POST', path: '', operation: 'create-object', requires: dated },
+    { method: 'GET', path: '', operation: 'list-objects' },
+    { method: 'GET', path: '/{id}', operation: 'get-object' },
+    { method: 'DELETE', path: '/{id}', operation: 'delete-object' },
+    { method: 'POST', path: '/{id}/cancel', operation: 'cancel-object' },
+    { method: 'GET', path: '/{id}/results', operation: 'get-object-content' },
+  ] as const
+).map(({ path, ...route }) => ({
+  format: 'messages',
+  object: 'batches',
+  path: `/v1/messages/batches${path}`,
+  ...route,
+}))
+
 const sharesFilePath = (operation: Route['operation']): boolean =>
   operation === 'list-objects' || operation === 'get-object' || operation === 'delete-object'
 
@@ -249,6 +266,7 @@ const ownRoutes: readonly Route[] = [
   ...objectRoutes,
   ...googleFiles,
   ...cachedContents,
+  ...messageBatches,
   ...media,
   ...realtimeSecrets,
   {

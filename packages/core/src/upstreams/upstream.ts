@@ -82,7 +82,7 @@ export interface Upstream {
 }
 
 /** A kind of objects that providers store, and that clients create, list and delete. */
-export type ObjectKind = 'files' | 'conversations' | 'caches'
+export type ObjectKind = 'files' | 'conversations' | 'caches' | 'batches'
 
 /** One of several credentials of an upstream. */
 export interface UpstreamKey {

@@ -1,7 +1,7 @@
 import { asString, isObject, type JsonObject } from '../base/json.ts'
 import { createIds } from '../base/random.ts'
 import { demoModels, type FakeProviderOptions } from '../contract/options.ts'
-import type { FakeStats, Matcher, RecordedRequest } from '../contract/request.ts'
+import type { FakeFormat, FakeStats, Matcher, RecordedRequest } from '../contract/request.ts'
 import type { Script, ScriptedReply } from '../contract/script.ts'
 import { demoBrain } from '../demo/brain.ts'
 import { compose } from '../formats/compose.ts'
@@ -113,7 +113,17 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       return Response.json(kept, { headers: responseHead.headers })
     }
     if (route.operation === 'objects') {
-      const answer = serveObject({ origin: url.origin, head, route, content, memory: objects, ids, now: now(), exists })
+      const answer = serveObject({
+        origin: url.origin,
+        head,
+        route,
+        content,
+        memory: objects,
+        ids,
+        now: now(),
+        exists,
+        run,
+      })
       if ('error' in answer) return errorResponse(base, answer.error)
       exchange.answered(200)
       exchange.settle('finished')
@@ -191,6 +201,34 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     return sendResponse({ ...base, script }, () => ({ rendering: dialect.render(generated), stream: prompt.stream }))
   }
 
+  /** Generates the response to a request of a batch. */
+  function run(format: FakeFormat, body: JsonObject): { readonly status: number; readonly body: JsonObject } {
+    const dialect = dialects[format]
+    const route: MatchedRoute = {
+      operation: 'generate',
+      format,
+      service: undefined,
+      served: undefined,
+      action: undefined,
+      method: 'POST',
+      model: undefined,
+      stream: false,
+      array: false,
+      version: 'v1',
+    }
+    const error = check(body, dialect, route)
+    if (error) return { status: error.status, body: dialect.errorBody(error, ids.requestHex(), {}) }
+    const prompt = dialect.read(body, route, memory)
+    const input = cache.take(prompt, dialect.cachesAutomatically)
+    const answer = compose(brain(prompt), { prompt, dialect, input, ids, seals, now, limited: true })
+    const rendering = dialect.render({
+      ...{ prompt, answer, request: body, route, memory, ids, seals, now },
+      reasoningField: undefined,
+      padding: false,
+    })
+    return { status: 200, body: rendering.body() as JsonObject }
+  }
+
   function check(body: JsonObject, dialect: Dialect, route: MatchedRoute): WireError | undefined {
     if (options.validate !== false) {
       const error = dialect.check(body, { seals, memory, route })
@@ -220,6 +258,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       objects.googleFiles.clear()
       objects.uploads.clear()
       objects.googleCaches.clear()
+      objects.messageBatches.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

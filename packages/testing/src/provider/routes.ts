@@ -74,7 +74,7 @@ export function matchRoute(head: RequestHead): MatchedRoute | undefined {
   if (uploads && !object) return undefined
   if (object) {
     const { kind, id } = object
-    const format = isGoogle ? 'gemini' : kind === 'conversations' ? 'responses' : formatOf(head)
+    const format = isGoogle ? 'gemini' : (objectFormats[kind] ?? formatOf(head))
     const method = head.method as Route['method']
     return { ...base, operation: 'objects', format, method, action: kind, ...(id === undefined ? {} : { item: id }) }
   }
@@ -88,6 +88,12 @@ export function matchRoute(head: RequestHead): MatchedRoute | undefined {
   if (!models) return undefined
   const model = models[1] === undefined ? undefined : decodeModel(models[1])
   return { ...base, operation: 'models', format: formatOf(head), method: 'GET', model }
+}
+
+/** Formats of stored objects that do not depend on the headers. */
+const objectFormats: Readonly<Record<string, FakeFormat>> = {
+  conversations: 'responses',
+  'messages/batches': 'messages',
 }
 
 function decodeModel(text: string): string {

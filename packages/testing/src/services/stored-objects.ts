@@ -6,9 +6,15 @@ import { invalidRequest, type WireError } from '../wire/errors.ts'
 import type { RequestBody } from '../wire/request-body.ts'
 import { createGoogleCacheMemory, type GoogleCacheMemory, serveGoogleCache } from './google-caches.ts'
 import { createGoogleFileMemory, type GoogleFileMemory, serveGoogleFile } from './google-files.ts'
+import {
+  createMessageBatchMemory,
+  type MessageBatchMemory,
+  type RunRequest,
+  serveMessageBatch,
+} from './message-batches.ts'
 
 /** Files and conversations that clients have created, by id. */
-export interface ObjectMemory extends GoogleFileMemory, GoogleCacheMemory {
+export interface ObjectMemory extends GoogleFileMemory, GoogleCacheMemory, MessageBatchMemory {
   readonly files: Map<string, StoredFile>
   readonly conversations: Map<string, StoredConversation>
 }
@@ -30,6 +36,7 @@ export const createObjectMemory = (): ObjectMemory => ({
   conversations: new Map(),
   ...createGoogleFileMemory(),
   ...createGoogleCacheMemory(),
+  ...createMessageBatchMemory(),
 })
 
 /** A call about stored objects. */
@@ -43,6 +50,7 @@ export interface ObjectCall {
   readonly ids: Ids
   readonly now: number
   readonly exists: (model: string) => boolean
+  readonly run: RunRequest
 }
 
 /** A JSON body, the content of a file, or an error. */
@@ -52,7 +60,8 @@ export type ObjectAnswer =
   | { readonly content: Uint8Array<ArrayBuffer>; readonly contentType: string }
   | { readonly error: WireError }
 
-const paths = /^\/(files|conversations|cachedContents)(?:\/([^/]+))?(?:\/(content|items)(?:\/([^/]+))?)?$/
+const paths =
+  /^\/(files|conversations|cachedContents|messages\/batches)(?:\/([^/]+))?(?:\/(content|items|cancel|results)(?:\/([^/]+))?)?$/
 
 /** The methods of each path: kind, with an id, the part below it, with an item. */
 /** Google's methods: files are created at another path. */
@@ -68,6 +77,10 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   files: ['POST', 'GET'],
   'files/id': ['GET', 'DELETE'],
   'files/id/content': ['GET'],
+  'messages/batches': ['POST', 'GET'],
+  'messages/batches/id': ['GET', 'DELETE'],
+  'messages/batches/id/cancel': ['POST'],
+  'messages/batches/id/results': ['GET'],
   conversations: ['POST'],
   'conversations/id': ['GET', 'POST', 'DELETE'],
   'conversations/id/items': ['GET', 'POST'],
@@ -95,6 +108,7 @@ export function objectPath(
 
 /** Handles a call about stored objects, as strictly as the providers. */
 export function serveObject(call: ObjectCall): ObjectAnswer {
+  if (call.route.action === 'messages/batches') return serveMessageBatch(call)
   if (call.route.action === 'cachedContents') return serveGoogleCache(call)
   if (call.route.format === 'gemini') return serveGoogleFile(call)
   return call.route.action === 'files' ? serveFile(call) : serveConversation(call)

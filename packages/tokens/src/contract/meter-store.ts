@@ -124,7 +124,7 @@ export interface Settlement {
   readonly home?: Home | undefined
   /** The `at` of the reservation; undefined: nothing was reserved, or it is unknown whether it was. */
   readonly at: number | undefined
-  /** The meters of the reservation, with the call's actual use. */
+  /** The meters of the reservation, with the call's actual use. Below 0: use that was counted before, under another id, is returned. */
   readonly meters: readonly (Meter & { readonly actual: number })[]
   /** Contribution to the sums of a day (`2026-11-21`) and model. Absent: none. */
   readonly sums?: {

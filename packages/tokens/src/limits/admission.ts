@@ -15,7 +15,7 @@ import { createErrorMapper } from '../storage/errors.ts'
 import { allowanceOf, budgetHeaders } from './allowance.ts'
 import { limitError } from './limit-error.ts'
 import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
-import { settlementOf } from './settlement.ts'
+import { type AdmittedCall, correctionOf, deferredSettlement, settlementOf } from './settlement.ts'
 import { createSettler } from './settler.ts'
 import { createMeterLists, type TokenMeter } from './token-meters.ts'
 
@@ -48,6 +48,8 @@ export interface Payer {
 export interface CallAdmission {
   /** Reserves the expected use of a call. Throws, or rejects with, the GatewayError for a call that a limit or budget rejects. */
   admit(payer: Payer, call: AdmitCall): Awaitable<Admission>
+  /** Returns the admission of a batch from the text that `defer` of its admission returned, in this or another process. */
+  resume(reservation: string): Admission
   /** Resolves when all finished calls are settled, or after three seconds. */
   close(): Promise<void>
 }
@@ -91,11 +93,16 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       if (concurrent.length > 0) renewal.remove(requestId)
       settler.settle(settlementOf(event, { tokenId, home, accounts, meters, at: result?.at, prices }))
     }
-    if (result === undefined) return { settle }
+    const defer = (): string => {
+      const deferred = { tokenId, home, accounts, meters, at: result?.at }
+      settler.settle(deferredSettlement(requestId, { ...deferred, prices }))
+      return JSON.stringify(deferred)
+    }
+    if (result === undefined) return { settle, defer }
     const time = now()
     const allowance = allowanceOf(meters, result.states, time)
     const headers = budgetHeaders(meters, result.states, currency, time)
-    return allowance === undefined ? { headers, settle } : { allowance, headers, settle }
+    return allowance === undefined ? { headers, settle, defer } : { allowance, headers, settle, defer }
   }
 
   return {
@@ -124,6 +131,10 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       return Promise.resolve(result).then(decide, (error: unknown) => {
         throw toGatewayError(error)
       })
+    },
+    resume(reservation) {
+      const call = { ...(JSON.parse(reservation) as Omit<AdmittedCall, 'prices'>), prices }
+      return { settle: (event) => settler.settle(correctionOf(event, call)) }
     },
     close: () => settler.close(),
   }

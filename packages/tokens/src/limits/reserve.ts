@@ -40,6 +40,8 @@ export function reservedMeters(
   const reserved: ReservedMeter[] = []
   for (const tokenMeter of meters) {
     if (free && !countsCalls(tokenMeter.of)) continue
+    // The requests of a batch run at the provider, for hours.
+    if (call.batch !== undefined && tokenMeter.of === 'concurrent') continue
     if (tokenMeter.models !== undefined && !matchesModel(call.model, tokenMeter.models)) continue
     if (call.background === true && !countsCalls(tokenMeter.of)) throw backgroundError(tokenMeter)
     const { amount, least } = amountsFor(tokenMeter, call, expectedUse, options)
@@ -96,7 +98,8 @@ interface ExpectedUse {
  * next to nothing. So at most `outputTokens` are reserved, and the rest is counted at settlement. A call whose output is a guess is
  * admitted while there is any room.
  */
-function estimateUse(call: AdmitCall, { outputTokens }: ReserveOptions): ExpectedUse {
+function estimateUse(call: AdmitCall, options: ReserveOptions): ExpectedUse {
+  const outputTokens = options.outputTokens * (call.batch?.requests ?? 1)
   const { input: estimatedInput, output, units, least } = call.estimate()
   const input = toWholeCount(estimatedInput)
   // The request itself determines the quantity (images, characters, audio): all of it is reserved.
@@ -132,6 +135,7 @@ function amountsFor(
 ): MeterAmounts {
   switch (tokenMeter.of) {
     case 'requests':
+      return { amount: call.batch?.requests ?? 1 }
     case 'concurrent':
       return oneCall
     case 'inputTokens':
@@ -159,7 +163,12 @@ function costOf(
   quantity: Quantity,
   { prices, unpriced }: ReserveOptions,
 ): number {
-  const cost = prices?.estimate(call.targets, { ...quantity, operation: call.operation })
+  const largestInput = call.batch?.largestInput
+  const cost = prices?.estimate(call.targets, {
+    ...quantity,
+    operation: call.operation,
+    ...(largestInput === undefined ? {} : { largestInput }),
+  })
   if (cost !== undefined) return cost
   if (unpriced === 'allow') return 0
   throw new GatewayError(

@@ -37,6 +37,8 @@ export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settle
   const actualOf = ({ of, meter }: ReservedMeter): number => {
     switch (of) {
       case 'requests':
+        // The requests of a batch that was not created count as one.
+        return outcome === 'finished' ? meter.amount : 1
       case 'concurrent':
         return 1
       case 'inputTokens':
@@ -72,6 +74,22 @@ export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settle
       accounts,
     },
   }
+}
+
+/** Returns the settlement of a batch that was created: its reservation counts as used until the batch has ended. */
+export const deferredSettlement = (callId: string, { tokenId, home, meters, at }: AdmittedCall): Settlement => ({
+  callId,
+  tokenId,
+  home,
+  at,
+  meters: meters.map(({ meter }) => settledMeter(meter, meter.amount)),
+})
+
+/** Returns the settlement of a batch that has ended, under an id of its own: it corrects what `deferredSettlement` has counted. */
+export function correctionOf(event: FinishEvent, call: AdmittedCall): Settlement {
+  const { callId, meters, ...rest } = settlementOf(event, call)
+  const corrected = meters.map((meter) => ({ ...meter, amount: 0, actual: meter.actual - meter.amount }))
+  return { ...rest, callId: `${callId}:end`, meters: corrected }
 }
 
 /** Returns a cost in billionths; undefined for an invalid cost, and for one in another currency, which no budget can count. */

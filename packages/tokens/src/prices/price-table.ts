@@ -47,7 +47,10 @@ export interface TierPrice extends BasePrice {
 /** Prices of a model. */
 export interface Price extends BasePrice {
   readonly longContext?: LongContextPrice
-  /** Prices by the tier that served the call: `priority`, `flex`, `batch` or `fast`. The cost of a call in another tier is unknown. */
+  /**
+   * Prices by the tier that served the call: `priority`, `flex`, `batch` or `fast`. The cost of a call in another tier is unknown. A
+   * batch without prices of its own costs half the usual prices.
+   */
   readonly tiers?: Readonly<Record<string, TierPrice>>
 }
 

@@ -42,6 +42,8 @@ export interface EstimatedUse {
   /** Images, characters, seconds or searches, if the request determines them. */
   readonly units?: BillableUnits | undefined
   readonly operation?: string | undefined
+  /** Input tokens of the largest request of a batch. Default: `input`. */
+  readonly largestInput?: number | undefined
 }
 
 /** Prices of models. */
@@ -131,7 +133,10 @@ function pricesOf(table: unknown, where: string): Prices {
       let highest: number | undefined
       for (const { upstream, model } of targets) {
         const card = find(upstream, model)
-        const rates = card === undefined ? undefined : ratesFor(card, undefined, use.input)
+        const rates =
+          card === undefined
+            ? undefined
+            : ratesFor(card, undefined, use.largestInput ?? use.input, use.operation === batchOperation)
         const cost = rates === undefined ? undefined : likelyCost(rates, use)
         if (cost === undefined) return undefined
         highest = Math.max(highest ?? 0, Number(cost))
@@ -154,7 +159,7 @@ function pricedRuns(
   const ratesAt = (name: string, inputTokens: number): Rates | undefined => {
     const card = find(upstream, name, at)
     if (card === undefined) return undefined
-    const rates = ratesFor(card, tier, inputTokens)
+    const rates = ratesFor(card, tier, inputTokens, operation === batchOperation)
     return rates === undefined && otherwise === 'usual' ? ratesFor(card, undefined, inputTokens) : rates
   }
   const own = ratesAt(model, usage?.input.total ?? 0)
@@ -162,7 +167,7 @@ function pricedRuns(
   if (runs === undefined) return [{ rates: own, usage, units: billed }]
   const priced: PricedRun[] = runs.map((run) => {
     const name = run.model === undefined || isSameModel(run.model, model) ? model : run.model
-    const rates = ratesAt(name, run.input.total)
+    const rates = ratesAt(name, run.largestInput ?? run.input.total)
     return { rates: rates === undefined ? undefined : { ...rates, request: undefined }, usage: run }
   })
   return [...priced, { rates: own, usage: noTokens, units: billed }]
@@ -173,6 +178,9 @@ const noTokens: PricedRun['usage'] = { input: { total: 0 }, output: { total: 0 }
 /** Returns whether a provider's name is that of the called model: aliases lack the date of a version. */
 const isSameModel = (name: string, called: string): boolean =>
   name === called || (name.startsWith(`${called}-`) && /^\d{8}$/.test(name.slice(called.length + 1)))
+
+/** The requests of a batch. */
+const batchOperation = 'batch'
 
 /** Operations that no provider charges for. */
 const freeOperations: ReadonlySet<string> = new Set([
@@ -185,6 +193,7 @@ const freeOperations: ReadonlySet<string> = new Set([
   'list-objects',
   'get-object',
   'update-object',
+  'cancel-object',
   'delete-object',
   'get-object-content',
 ])

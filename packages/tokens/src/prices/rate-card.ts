@@ -12,6 +12,8 @@ export interface RateCard {
   readonly price: Price
   readonly usual: TierRates
   readonly tiers: ReadonlyMap<string, TierRates>
+  /** The prices of batches without a tier of their own: half the usual ones, but for searches and fetched pages. */
+  readonly batch: TierRates
 }
 
 /** Creates a function that returns the prices of a model at a time, in milliseconds since 1970. Undefined: none was valid yet. */
@@ -35,9 +37,16 @@ const isList = (price: Price | readonly DatedPrice[]): price is readonly DatedPr
 
 function rateCardOf(price: Price): RateCard {
   const { longContext, tiers = {}, ...base } = price
+  const usual = tierRates(base, longContext)
   return {
     price: Object.freeze({ ...price }),
-    usual: tierRates(base, longContext),
+    usual,
+    batch: {
+      rates: halved(usual.rates),
+      ...(usual.longContext && {
+        longContext: { above: usual.longContext.above, rates: halved(usual.longContext.rates) },
+      }),
+    },
     tiers: new Map(
       Object.entries(tiers).map(([name, { longContext: long, ...own }]) => [
         name,
@@ -55,9 +64,29 @@ function tierRates(base: BasePrice, longContext: Price['longContext']): TierRate
   return { rates, longContext: { above, rates: ratesOf({ ...base, ...long }) } }
 }
 
-/** Returns the prices of a run. Returns undefined if a tier served it that has no prices. */
-export function ratesFor({ usual, tiers }: RateCard, tier: string | undefined, inputTokens: number): Rates | undefined {
-  const served = tier === undefined ? usual : tiers.get(tier)
+const fullInBatches: ReadonlySet<string> = new Set(['search', 'fetch'])
+
+/** Odd billionths are rounded up. */
+const halved = (rates: Rates): Rates =>
+  Object.fromEntries(
+    Object.entries(rates).map(([field, rate]) => [
+      field,
+      rate === undefined || fullInBatches.has(field) ? rate : (rate + 1n) / 2n,
+    ]),
+  )
+
+/**
+ * Returns the prices of a run. Returns undefined if a tier served it that has no prices.
+ *
+ * @param isBatch it belongs to a batch of the gateway. A tier of this name that only a response claims has no default price
+ */
+export function ratesFor(
+  { usual, tiers, batch }: RateCard,
+  tier: string | undefined,
+  inputTokens: number,
+  isBatch = false,
+): Rates | undefined {
+  const served = isBatch ? (tiers.get('batch') ?? batch) : tier === undefined ? usual : tiers.get(tier)
   if (served?.longContext !== undefined && inputTokens > served.longContext.above) return served.longContext.rates
   return served?.rates
 }

@@ -186,6 +186,15 @@ export function meterStoreContract(
         expect(await used(total, perMinute, slots)).toEqual([7, 7, 0])
       })
 
+      test('returns use that another call has counted if its own use is below 0', async () => {
+        const entered = await enter([total, perMinute])
+        await settle(entered, 8)
+        await settle({ callId: 'correction', at: entered.at, meters: [total, perMinute] }, -5)
+        expect(await used(total, perMinute)).toEqual([3, 3])
+        await settle({ callId: 'correction', at: entered.at, meters: [total, perMinute] }, -5)
+        expect(await used(total, perMinute)).toEqual([3, 3])
+      })
+
       test('prevents a reservation that arrives later from being counted', async () => {
         const delayed = { callId: 'late', at: undefined, meters: [total, perMinute, slots] }
         await settle(delayed, 7)

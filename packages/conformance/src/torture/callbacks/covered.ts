@@ -110,6 +110,7 @@ export const covered = {
     routes: { see: 'PluginRoute' },
     onRequest: ['onRequest'],
     admit: ['admit'],
+    resume: { not: 'called when a batch has ended; see laws/batches.test.ts' },
     onUpstream: ['onUpstream'],
     costOf: ['costOf'],
     priceOf: { not: 'called when models are described or listed, never during a call' },
@@ -145,7 +146,12 @@ export const covered = {
     capture: data,
   } satisfies Covered<RecentCallsOptions>,
   UsageOptions: { authorize: ['console: authorize of usage'], tokens: data } satisfies Covered<UsageOptions>,
-  Admission: { allowance: data, headers: data, settle: ['settle'] } satisfies Covered<Admission>,
+  Admission: {
+    allowance: data,
+    headers: data,
+    settle: ['settle'],
+    defer: { not: 'called when a batch is created; see laws/batches.test.ts' },
+  } satisfies Covered<Admission>,
   HealthState: { read: ['health.read'], write: ['health.write'] } satisfies Covered<HealthState>,
   MediaPolicy: {
     allows: ['media.allows'],

@@ -37,6 +37,8 @@ export interface ObjectDialect {
    * short list, which succeeds if the credential is accepted.
    */
   readonly hidesMissing?: { readonly accessQuery: string }
+  /** The objects are batches of requests to models; see `batchDialects`. */
+  readonly isBatch?: true
   /** Absent: the API has no list. */
   readonly list?: {
     /** Throws GatewayError for an invalid parameter. */
@@ -139,6 +141,9 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
       list: googleList('cachedContents'),
       passes: ['updateMask', 'update_mask'],
     },
+  },
+  batches: {
+    messages: { creates: 'json', list: anthropicList, passes: ['beta'], isBatch: true },
   },
   conversations: {
     responses: { creates: 'json', passes: ['include', 'include[]', 'limit', 'order', 'after'] },

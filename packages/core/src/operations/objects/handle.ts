@@ -4,7 +4,6 @@ import { isObject, type Json, type JsonObject, stringifyExact } from '../../base
 import { admitCall } from '../../calls/admission.ts'
 import { notifyRequest } from '../../calls/plugin-hooks.ts'
 import { recordRequest } from '../../calls/try-targets.ts'
-import { acceptsReference } from '../../config/references.ts'
 import { isSharedCodec } from '../../formats/codec-registry.ts'
 import { checkTopLevel } from '../../formats/references/find.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
@@ -15,6 +14,8 @@ import { referenceSchemeOf } from '../references/notice.ts'
 import type { StoredObject } from '../responses/object-records.ts'
 import { checkCount } from '../responses/object-records.ts'
 import type { Handler, RoutedCall } from '../route.ts'
+import { batchDialectOf } from './batches/batch-dialects.ts'
+import { batchForClient, claimResults, createBatch, settleBatch } from './batches/handle-batch.ts'
 import {
   recordModel,
   recordStoredTokens,
@@ -24,6 +25,23 @@ import {
   withTargetModel,
 } from './bound-model.ts'
 import { type ObjectDialect, objectDialects, pageOf } from './dialects.ts'
+import {
+  checkAccess,
+  countOwn,
+  defaultUpstream,
+  fieldsOf,
+  findTarget,
+  hasPrefix,
+  isExpired,
+  isMissing,
+  isNotFound,
+  notFound,
+  pathOf,
+  recordId,
+  safeSegment,
+  upstreamOf,
+  withoutOwner,
+} from './find-object.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
 import { continueUpload, startUpload, uploadIdOf } from './resumable-upload.ts'
 import { type ObjectRequest, type ObjectUpstream, objectReply, relayContent, requestJson } from './send.ts'
@@ -42,6 +60,7 @@ export const handleObject: Handler = async (call) => {
   const readsBody =
     route.method !== 'GET' &&
     route.method !== 'DELETE' &&
+    route.operation !== 'cancel-object' &&
     (route.operation !== 'create-object' || createsFromJson(dialect, call))
   const request = readsBody ? await call.readBody(objectBody) : noBody
   const isCreation = route.operation === 'create-object' || route.operation === 'create-cache'
@@ -86,22 +105,12 @@ const objectBody = (body: Json): JsonObject => {
   throw new GatewayError('invalid_request', 'The request body must be a JSON object.')
 }
 
-/** Returns the number of the caller's objects. Deletes the records of those that their upstream has deleted after their lifetime. */
-async function countOwn({ kind, dialect, records }: ObjectCall): Promise<number> {
-  const all = await records.objects.list(kind)
-  const expired = all.filter((object) => hasPrefix(dialect, object.id) && isExpired(dialect, object))
-  if (expired.length > 0)
-    await records.objects.delete(
-      kind,
-      expired.map(({ id }) => id),
-    )
-  return all.length - expired.length
-}
-
 async function create(objectCall: ObjectCall, request: RequestBody, model?: ResolvedTarget): Promise<Reply> {
   const { call, kind, dialect, records, isShared } = objectCall
   if (dialect.creates === 'resumable' && uploadIdOf(call.inbound) !== undefined)
     return continueUpload(objectCall, (name) => upstreamOf(objectCall, name))
+  const batch = batchDialectOf(objectCall)
+  if (batch !== undefined) return createBatch(objectCall, batch, request, passedQuery(objectCall))
   const target = (model && upstreamOf(objectCall, model.upstreamName)) ?? defaultUpstream(objectCall)
   if (!records.isEnabled && !isShared) throw withoutOwner(kind)
   if (records.isEnabled) checkCount(kind, await countOwn(objectCall))
@@ -149,19 +158,6 @@ function checkName({ idMember = 'id' }: ObjectDialect, { value }: RequestBody): 
       param: idMember,
     })
 }
-
-/** Returns the members of an object that its record holds. */
-const fieldsOf = ({ filters = [], endMember }: ObjectDialect, value: JsonObject): Record<string, string> =>
-  Object.fromEntries(
-    [...filters, ...(endMember === undefined ? [] : [endMember])].flatMap((name) => {
-      const field = value[name]
-      return typeof field === 'string' ? [[name, field]] : []
-    }),
-  )
-
-/** Returns the path of an object at its upstream. */
-const pathOf = ({ prefix = '' }: ObjectDialect, target: ObjectUpstream, id: string): string =>
-  `${target.path}/${encodeURIComponent(id.slice(prefix.length))}`
 
 /** Returns the client's upload: it streams to the upstream as it arrives. */
 function upload({ inbound, record, shared }: RoutedCall): Pick<ObjectRequest, 'headers' | 'body'> {
@@ -228,7 +224,10 @@ async function readOwn(
   if (target === undefined) return undefined
   try {
     const { value } = await requestJson(call, target, { method: 'GET', path: pathOf(dialect, target, id) })
-    return withClientModel(dialect, value, fields?.model)
+    const batch = batchDialectOf(objectCall)
+    if (batch !== undefined) await claimResults(objectCall, batch, target, value)
+    const members = batch?.membersForClient?.(objectCall, value)
+    return { ...withClientModel(dialect, value, fields?.model), ...members }
   } catch (error) {
     if (!isMissing(error, dialect)) throw error
     if (isNotFound(error)) await records.objects.delete(kind, [id])
@@ -252,9 +251,19 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
     query: passedQuery(objectCall),
     ...(request === noBody ? {} : jsonBody(request)),
   }
+  const batch = batchDialectOf(objectCall)
+  const settles = batch !== undefined && own !== undefined
+  if (settles && (route.operation === 'get-object-content' || route.operation === 'delete-object'))
+    await settleBatch(objectCall, batch, target, id)
   if (route.operation === 'get-object-content') return relayContent(call, target, sent)
   try {
-    const { value, body } = await requestJson(call, target, sent)
+    const response = await requestJson(call, target, sent)
+    const { value, body } = response
+    if (settles && route.operation !== 'delete-object') {
+      await settleBatch(objectCall, batch, target, id, value)
+      await claimResults(objectCall, batch, target, value)
+      return objectReply(call, batchForClient(objectCall, batch, response))
+    }
     if (route.operation === 'delete-object') await records.objects.delete(kind, [recordId(dialect, id)])
     if (route.operation === 'update-object' && own !== undefined && dialect.endMember !== undefined)
       await records.objects.save(kind, { ...own, fields: { ...own.fields, ...fieldsOf(dialect, value) } })
@@ -268,101 +277,6 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
     await checkAccess(objectCall, target)
     throw notFound(kind, id)
   }
-}
-
-/**
- * Throws the error of an upstream that rejects the gateway's credential. Needed where a missing object has the same error: otherwise every
- * object would seem to be missing.
- */
-async function checkAccess({ call, dialect }: ObjectCall, target: ObjectUpstream): Promise<void> {
-  const query = dialect.hidesMissing?.accessQuery
-  if (query !== undefined) await requestJson(call, target, { method: 'GET', path: target.path, query })
-}
-
-const safeSegment = /^[\w-]{1,256}$/
-
-const isNotFound = (error: unknown): boolean => error instanceof GatewayError && error.info.kind === 'not_found'
-
-/** Returns whether an error of an upstream means that it does not have the object, as far as its API tells. */
-const isMissing = (error: unknown, { hidesMissing }: ObjectDialect): boolean =>
-  isNotFound(error) || (hidesMissing !== undefined && error instanceof GatewayError && error.hints?.status === 403)
-
-const isExpired = ({ lifetimeMs, endMember }: ObjectDialect, { createdAt, fields }: StoredObject): boolean => {
-  if (lifetimeMs !== undefined) return createdAt + lifetimeMs < Date.now()
-  const end = endMember === undefined ? Number.NaN : Date.parse(fields?.[endMember] ?? '')
-  return end + clockDifferenceMs < Date.now()
-}
-
-/** Largest difference between the clocks of a provider and the gateway. */
-const clockDifferenceMs = 10 * 60 * 1000
-
-const recordId = ({ prefix = '' }: ObjectDialect, id: string): string => prefix + id
-
-/** Returns whether a record is of this dialect: a kind may have records of several APIs. */
-const hasPrefix = ({ prefix }: ObjectDialect, id: string): boolean =>
-  prefix === undefined ? !id.includes('/') : id.startsWith(prefix)
-
-/** The upstream of an object, and its record if it is the caller's own. */
-interface FoundObject {
-  readonly target: ObjectUpstream
-  readonly own?: StoredObject
-}
-
-/** Returns an object that the caller may use. Throws GatewayError `not_found` for any other id. */
-async function findTarget(objectCall: ObjectCall, id: string): Promise<FoundObject> {
-  const { call, kind, dialect, records } = objectCall
-  if (!safeSegment.test(id)) throw notFound(kind, id)
-  const name = recordId(dialect, id)
-  const own = await records.objects.find(kind, name)
-  if (own !== undefined) {
-    const target = upstreamOf(objectCall, own.upstream)
-    if (target === undefined || isExpired(dialect, own)) throw notFound(kind, id)
-    return { target, own }
-  }
-  const { references } = call.shared
-  // Listed ids are for every caller, so none of them may change or delete the object.
-  const isListed = acceptsReference(references, kind, name) && call.route.method === 'GET'
-  if (references[kind] !== 'pass' && !isListed) throw notFound(kind, id)
-  return { target: defaultUpstream(objectCall) }
-}
-
-const nouns: Readonly<Record<ObjectKind, string>> = {
-  files: 'file',
-  conversations: 'conversation',
-  caches: 'cached content',
-}
-
-const notFound = (kind: ObjectKind, id: string): GatewayError =>
-  new GatewayError('not_found', `No ${nouns[kind]} with id '${id.slice(0, 100)}' found.`)
-
-const withoutOwner = (kind: ObjectKind): GatewayError =>
-  new GatewayError(
-    'invalid_request',
-    `This gateway stores no owners of ${kind} for this caller, so no caller could use a new ${nouns[kind]}. Its operator can set 'responses.store', or set 'references.${kind}' to 'pass' if all callers trust each other.`,
-  )
-
-/** Returns an upstream by its name; undefined if the configuration no longer has it, or its API lacks this kind of object. */
-function upstreamOf({ call, kind }: ObjectCall, name: string): ObjectUpstream | undefined {
-  const { upstreams } = call.snapshot.config
-  const upstream = Object.hasOwn(upstreams, name) ? upstreams[name] : undefined
-  const path = isSharedCodec(call.codec) ? upstream?.objects?.[kind]?.[call.codec.format] : undefined
-  return upstream === undefined || path === undefined ? undefined : { name, upstream, path }
-}
-
-/** Returns the upstream for new objects. Throws GatewayError `invalid_request` if there is none, or the choice is not configured. */
-function defaultUpstream(objectCall: ObjectCall): ObjectUpstream {
-  const { kind, call } = objectCall
-  const { upstreams, objects = {} } = call.snapshot.config
-  const able = (objects.upstreams ?? Object.keys(upstreams)).flatMap((name) => upstreamOf(objectCall, name) ?? [])
-  const [first] = able
-  if (first === undefined)
-    throw new GatewayError('invalid_request', `No upstream of this gateway stores ${kind} for this API.`)
-  if (objects.upstreams === undefined && able.length > 1)
-    throw new GatewayError(
-      'invalid_request',
-      `Several upstreams of this gateway store ${kind} for this API. Its operator has to name one in 'objects.upstreams'.`,
-    )
-  return first
 }
 
 /** Returns the query for the upstream. Credentials and the gateway's own parameters are removed. */

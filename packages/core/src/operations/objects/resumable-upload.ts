@@ -197,7 +197,7 @@ function uploadUrlOf(text: string | undefined): URL {
 }
 
 /** Returns the gateway's address as the client sees it. */
-function originOf(inbound: Inbound): string {
+export function originOf(inbound: Inbound): string {
   const first = (name: string): string | undefined => inbound.header(name)?.split(',')[0]?.trim() || undefined
   const [scheme = 'http', host = ''] = (inbound.origin ?? `http://${inbound.header('host') ?? ''}`).split('://')
   const forwarded = first('x-forwarded-proto')

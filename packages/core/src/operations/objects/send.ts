@@ -184,6 +184,28 @@ export async function requestRaw(
   }
 }
 
+/**
+ * Sends a request whose response is the content of an object, for the gateway itself.
+ *
+ * @param totalMs time limit for the whole content
+ */
+export async function openContent(
+  call: RoutedCall,
+  target: ObjectUpstream,
+  request: ObjectRequest,
+  totalMs: number,
+): Promise<{ readonly stream: AsyncIterable<Uint8Array>; readonly close: () => void }> {
+  const { response, abort, release } = await open(call, target, request)
+  const timer = setTimeout(abort, totalMs)
+  const close = (): void => {
+    clearTimeout(timer)
+    release()
+    // Ends a stream that was not read to its end; does nothing otherwise.
+    abort()
+  }
+  return { stream: response.stream(), close }
+}
+
 /** Sends a request whose response is the content of an object. It streams to the client. */
 export async function relayContent(call: RoutedCall, target: ObjectUpstream, request: ObjectRequest): Promise<Reply> {
   const { shared, record, signal, inbound, end } = call

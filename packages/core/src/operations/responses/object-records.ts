@@ -15,8 +15,11 @@ export interface StoredObject {
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** Kinds of records: objects that clients refer to, and uploads in several requests that are not complete. */
-export type RecordKind = ReferenceKind | 'uploads'
+/**
+ * Kinds of records: objects that clients refer to, uploads in several requests that are not complete, and the reservations of batches that
+ * are not settled.
+ */
+export type RecordKind = ReferenceKind | 'uploads' | 'batchWork'
 
 /** The objects of one caller. Keys of the store contain the owner: the records of other callers cannot be read or replaced. */
 export interface ObjectRecords {
@@ -36,6 +39,8 @@ interface Retention {
   readonly ttlMs?: number
   /** Message of the error for a caller with too many. */
   readonly tooMany: string
+  /** The records are in no list. */
+  readonly isUnlisted?: true
 }
 
 const objectsOf = (kind: RecordKind): Retention => ({
@@ -44,6 +49,8 @@ const objectsOf = (kind: RecordKind): Retention => ({
 })
 
 const retentions: { readonly [K in RecordKind]?: Retention } = {
+  // Each batch has at most one, and batches are counted.
+  batchWork: { max: Number.POSITIVE_INFINITY, tooMany: '', isUnlisted: true },
   uploads: {
     max: 100,
     ttlMs: 24 * 60 * 60 * 1000,
@@ -101,15 +108,17 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
     },
     list,
     async save(kind, object) {
-      await change(kind, (all) => {
-        if (all.some(({ id }) => id === object.id)) return all.map((one) => (one.id === object.id ? object : one))
-        checkCount(kind, all.length)
-        return [...all, object]
-      })
+      if (retentionOf(kind).isUnlisted !== true)
+        await change(kind, (all) => {
+          if (all.some(({ id }) => id === object.id)) return all.map((one) => (one.id === object.id ? object : one))
+          checkCount(kind, all.length)
+          return [...all, object]
+        })
       await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlOf(kind), owner))
     },
     async delete(kind, ids) {
       await inBatches(ids, (id) => withinStoreTimeout(store.delete(keyOf(kind, id), owner)))
+      if (retentionOf(kind).isUnlisted === true) return
       const deleted = new Set(ids)
       await change(kind, (all) => all.filter(({ id }) => !deleted.has(id)))
     },

@@ -1,0 +1,177 @@
+import { type CallRecord, createCallRecord, settle } from '../../../accounting/call-record.ts'
+import { observe, observedValue } from '../../../base/callbacks.ts'
+import { GatewayError } from '../../../base/errors.ts'
+import type { Json, JsonObject } from '../../../base/json/json.ts'
+import { admitCall, deferringPlugin } from '../../../calls/admission.ts'
+import type { Admission, FinishEvent, Plugin } from '../../../config/plugin.ts'
+import type { Usage } from '../../../formats/ir.ts'
+import type { RequestBody } from '../../../formats/request-body.ts'
+import type { RoutedCall } from '../../route.ts'
+import type { BatchPart, NewBatch, UnsettledBatch } from './batch-dialect.ts'
+
+// The work of a batch is admitted when the batch is created, and settled when it has ended, hours later and perhaps in another process:
+//
+//   admitWork ──> a call record for each model, with the admissions of the plugins
+//      │ creation failed:   failWork ends the records
+//      │ creation succeeded: deferWork ──> JSON, with what `Admission.defer` returned. It is stored until the batch has ended
+//      └──────────────────────────────────> settleWork: the records again, with admissions from `Plugin.resume`, and the usage
+
+/** A plugin's reservation for the requests of one model. */
+interface Reservation {
+  readonly plugin: string
+  readonly reservation: string
+}
+
+interface DeferredPart {
+  readonly requestId: string
+  readonly model: string
+  readonly upstream: string
+  readonly upstreamModel: string
+  readonly requests: number
+  readonly startedAt: number
+  readonly reservations: readonly Reservation[]
+}
+
+/** What is stored about a batch until it is settled. */
+export interface DeferredWork extends UnsettledBatch {
+  readonly parts: readonly DeferredPart[]
+}
+
+/** The admitted requests of one model. */
+interface AdmittedPart {
+  readonly part: BatchPart
+  readonly record: CallRecord
+}
+
+function recordOf({ record }: RoutedCall, requestId: string, part: DeferredTarget): CallRecord {
+  const own = createCallRecord(requestId, 'batch', record.format)
+  own.identity = record.identity
+  own.model = part.model
+  own.upstream = part.upstream
+  own.upstreamModel = part.upstreamModel
+  own.lane = 'wire'
+  own.tokenCounting = {}
+  return own
+}
+
+type DeferredTarget = Pick<DeferredPart, 'model' | 'upstream' | 'upstreamModel'>
+
+const targetOf = ({ model, target }: BatchPart): DeferredTarget => ({
+  model,
+  upstream: target.upstreamName,
+  upstreamModel: target.model,
+})
+
+/** Admits the requests of each model, or throws the error of the plugin that rejects one. */
+export async function admitWork(
+  call: RoutedCall,
+  request: RequestBody,
+  parts: readonly BatchPart[],
+): Promise<readonly AdmittedPart[]> {
+  const { shared, inbound, signal, record } = call
+  const admitted: AdmittedPart[] = []
+  try {
+    for (const [index, part] of parts.entries()) {
+      const own = recordOf(
+        call,
+        index === 0 ? `${record.requestId}-batch` : `${record.requestId}-batch-${index}`,
+        targetOf(part),
+      )
+      admitted.push({ part, record: own })
+      const { requests, input, output, largestInput } = part
+      const batch = { requests, largestInput }
+      await admitCall({ shared, inbound, record: own, request, signal }, [part.target], { batch, input, output })
+    }
+  } catch (error) {
+    failWork(call, admitted, error)
+    throw error
+  }
+  return admitted
+}
+
+/** Ends the work of a batch that was not created. */
+export function failWork({ shared }: RoutedCall, admitted: readonly AdmittedPart[], error: unknown): void {
+  const status = error instanceof GatewayError ? (error.info.status ?? 500) : 500
+  for (const { record } of admitted) settle(record, { status, outcome: 'failed', error }, shared.plugins, shared.logger)
+}
+
+/** Returns what must be stored about the work of a new batch. Admissions without `defer` are settled here, without usage. */
+export function deferWork({ shared }: RoutedCall, admitted: readonly AdmittedPart[], batch: NewBatch): DeferredWork {
+  const parts = admitted.map(({ part, record }): DeferredPart => {
+    const reservations = (record.admissions ?? []).flatMap((admission) => deferred(shared, record, admission))
+    return {
+      requestId: record.requestId,
+      ...targetOf(part),
+      requests: part.requests,
+      startedAt: record.arrivedAt,
+      reservations,
+    }
+  })
+  return { parts, models: parts, partOf: Object.fromEntries(batch.partOf ?? []) }
+}
+
+function deferred(shared: RoutedCall['shared'], record: CallRecord, admission: Admission): readonly Reservation[] {
+  const { logger } = shared
+  if (admission.defer === undefined) {
+    const { requestId, identity, operation, format, model, upstream, upstreamModel, arrivedAt: startedAt } = record
+    const event: FinishEvent = {
+      ...{ requestId, identity, operation, format, model, startedAt, stream: false, status: 200, outcome: 'finished' },
+      ...(upstream === undefined || upstreamModel === undefined ? {} : { upstream, upstreamModel }),
+      losses: [],
+      attempts: [],
+      durationMs: performance.now() - record.startedAt,
+    }
+    observe(logger, 'settling a call', () => admission.settle?.(event))
+    return []
+  }
+  const reservation = observedValue(logger, 'defer', () => admission.defer?.())
+  const plugin = deferringPlugin(admission)
+  return typeof reservation === 'string' && plugin !== undefined ? [{ plugin, reservation }] : []
+}
+
+/** Settles the work of a batch: one event for each of its models. */
+export function settleWork(call: RoutedCall, { parts }: DeferredWork, usages: readonly Usage[]): void {
+  const { plugins, logger } = call.shared
+  for (const [index, part] of parts.entries()) {
+    const usage = usages[index]
+    const elapsedMs = Math.max(0, Date.now() - part.startedAt)
+    const record: CallRecord = {
+      ...recordOf(call, part.requestId, part),
+      arrivedAt: part.startedAt,
+      startedAt: performance.now() - elapsedMs,
+      upstreamFormat: undefined,
+      usage,
+      admissions: part.reservations.flatMap((one) => resumed(plugins, logger, one)),
+    }
+    settle(record, { status: 200, outcome: 'finished' }, plugins, logger)
+  }
+}
+
+function resumed(
+  plugins: readonly Plugin[],
+  logger: RoutedCall['shared']['logger'],
+  { plugin: name, reservation }: Reservation,
+): readonly Admission[] {
+  const plugin = plugins.find((one) => one.name === name && one.resume !== undefined)
+  if (plugin === undefined) {
+    logger.warn(`modelgate: no plugin '${name}' is left to settle a batch; its reservation stays counted`)
+    return []
+  }
+  let admission: Admission | undefined
+  observe(
+    logger,
+    'resume',
+    () => {
+      admission = plugin.resume?.(reservation)
+    },
+    plugin,
+  )
+  return admission === undefined ? [] : [admission]
+}
+
+/** Parses what `deferWork` returned. Stores are shared and repaired by hand, so the text may be damaged. */
+export function parseWork(text: string): DeferredWork {
+  const value = JSON.parse(text) as JsonObject & { parts?: Json }
+  if (!Array.isArray(value.parts)) throw new SyntaxError('The record of a batch is damaged.')
+  return value as unknown as DeferredWork
+}
