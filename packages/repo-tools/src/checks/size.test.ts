@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 72_500,
+  'core/dist/index.js': 75_500,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
@@ -62,7 +62,7 @@ const ceilings = {
   'console/dist/index.js': 125_000,
   'otel/dist/index.js': 7_000,
   'ai-sdk/dist/index.js': 2_000,
-  'testing/dist/index.js': 65_000,
+  'testing/dist/index.js': 67_500,
   'conformance/dist/index.js': 35_000,
   'cli/dist/index.js': 300,
 }

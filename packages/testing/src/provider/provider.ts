@@ -219,7 +219,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     const error = check(body, dialect, route)
     if (error) return { status: error.status, body: dialect.errorBody(error, ids.requestHex(), {}) }
     const prompt = dialect.read(body, route, memory)
-    const input = cache.take(prompt, dialect.cachesAutomatically)
+    const input = cache.take(prompt, dialect.cachesAutomatically, 'batches')
     const answer = compose(brain(prompt), { prompt, dialect, input, ids, seals, now, limited: true })
     const rendering = dialect.render({
       ...{ prompt, answer, request: body, route, memory, ids, seals, now },
