@@ -51,7 +51,7 @@ async function startOf(dir: string, entry: string) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 75_500,
+  'core/dist/index.js': 73_500,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
