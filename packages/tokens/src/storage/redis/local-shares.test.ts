@@ -47,6 +47,46 @@ const make = () => {
   return { shares, enter, enterAll, settle, known }
 }
 
+describe('the share of an owner', () => {
+  const ofOwner: Meter = { ...total, account: 'owner:team' }
+
+  it('is one for all its tokens, and the remainder is known from the calls of any of them', async () => {
+    const shares = createLocalShares(createMemoryMeters())
+    await shares.updateKnown(
+      't1',
+      [total, ofOwner],
+      [
+        { name: 'total', limit: 100, used: 0 },
+        { name: 'total', limit: 100, used: 40 },
+      ],
+    )
+    let calls = 0
+    const enter = (tokenId: string) => shares.reserve({ callId: `${++calls}`, tokenId, meters: [ofOwner] }, 2)
+    // Half of the remaining 60.
+    for (const tokenId of ['t1', 't2', 't3']) expect((await enter(tokenId)).ok).toBe(true)
+    await expect(enter('t1')).rejects.toThrow(StorageAwayError)
+    const settled = { callId: '1', tokenId: 't1', at: Date.now(), meters: [{ ...ofOwner, actual: 0 }] }
+    await shares.settle(settled, Date.now())
+    expect((await enter('t4')).ok).toBe(true)
+    await expect(enter('t4')).rejects.toThrow(StorageAwayError)
+  })
+
+  it('is separate from the budget of a token with the same period', async () => {
+    const shares = createLocalShares(createMemoryMeters())
+    await shares.updateKnown(
+      't1',
+      [total, ofOwner],
+      [
+        { name: 'total', limit: 100, used: 100 },
+        { name: 'total', limit: 100, used: 0 },
+      ],
+    )
+    const enter = (meters: Meter[]) => shares.reserve({ callId: String(meters.length), tokenId: 't1', meters }, 1)
+    expect(await enter([ofOwner, total])).toMatchObject({ ok: false, refusedBy: 1 })
+    expect(await enter([ofOwner])).toMatchObject({ ok: true, states: [{ used: 10 }] })
+  })
+})
+
 describe('the share of a limit', () => {
   it.each([
     ['the whole limit for one process', minute, 1, 10],
