@@ -40,6 +40,7 @@ export const prices = {
       flex: { input: 0.625, cachedInput: 0.0625, output: 5 },
     },
   },
+  keeper: { input: 2, cachedInput: 0.2, cacheWrite: 2.5, cacheWrite12h: 4, output: 12 },
   drawing: { input: 5, imageInput: 8, output: 1, imageOutput: 40 },
   voice: { input: 2.5, audioInput: 40, output: 10, audioOutput: 80 },
   voxtral: { input: 0.1, audioInput: 4, output: 0.3 },
@@ -272,6 +273,22 @@ export const bills: readonly Bill[] = [
       },
     },
     cost: (300 * 1.25 + 40 * 10 + 400 * 8 + 50 * 5 + 4160 * 40) / million,
+  },
+  {
+    title: 'writes for 30 minutes and for twelve hours',
+    format: 'responses',
+    model: 'keeper',
+    usage: {
+      input_tokens: 9000,
+      input_tokens_details: {
+        cached_tokens: 2000,
+        cache_write_tokens: 6000,
+        cache_write_tokens_details: { ttl_12h_tokens: 4000, ttl_30m_tokens: 2000 },
+      },
+      output_tokens: 100,
+      total_tokens: 9100,
+    },
+    cost: (1000 * 2 + 2000 * 0.2 + 2000 * 2.5 + 4000 * 4 + 100 * 12) / million,
   },
   {
     title: 'the priority tier of responses',

@@ -290,6 +290,8 @@ export interface Usage {
     cacheWrite?: number
     /** The part of `cacheWrite` that is kept for an hour. */
     cacheWrite1h?: number
+    /** The part of `cacheWrite` that is kept for twelve hours. */
+    cacheWrite12h?: number
     audio?: number
     image?: number
     tool?: number

@@ -46,12 +46,15 @@ function split(total: number, remainder: keyof BasePrice, parts: readonly Part[]
   return [...shares, { count: left, fields: [remainder] }]
 }
 
-const inputParts = ({ total, cacheRead, cacheWrite, cacheWrite1h, audio, image }: Usage['input']): readonly Part[] => {
+const inputParts = (counts: Usage['input']): readonly Part[] => {
+  const { total, cacheRead, cacheWrite, cacheWrite1h, cacheWrite12h, audio, image } = counts
   const hour = cacheWrite1h ?? 0
+  const halfDay = cacheWrite12h ?? 0
   return split(total, 'input', [
     { count: cacheRead ?? 0, fields: ['cachedInput', 'input'] },
     { count: hour, fields: ['cacheWrite1h', 'cacheWrite', 'input'] },
-    { count: Math.max(0, (cacheWrite ?? 0) - hour), fields: ['cacheWrite', 'input'] },
+    { count: halfDay, fields: ['cacheWrite12h', 'cacheWrite', 'input'] },
+    { count: Math.max(0, (cacheWrite ?? 0) - hour - halfDay), fields: ['cacheWrite', 'input'] },
     { count: audio ?? 0, fields: ['audioInput', 'input'] },
     { count: image ?? 0, fields: ['imageInput', 'input'] },
   ])
@@ -69,6 +72,7 @@ const tokenFields = [
   'cachedInput',
   'cacheWrite',
   'cacheWrite1h',
+  'cacheWrite12h',
   'audioInput',
   'imageInput',
   'output',

@@ -10,6 +10,8 @@ export interface BasePrice {
   readonly cacheWrite?: number
   /** Input tokens written to a cache for one hour. Default: the price of `cacheWrite`. */
   readonly cacheWrite1h?: number
+  /** Input tokens written to a cache for twelve hours. Default: the price of `cacheWrite`. */
+  readonly cacheWrite12h?: number
   readonly output?: number
   /** Output tokens spent on reasoning. Default: the price of `output`. */
   readonly reasoning?: number
@@ -77,6 +79,7 @@ const fieldTable = {
   cachedInput: true,
   cacheWrite: true,
   cacheWrite1h: true,
+  cacheWrite12h: true,
   output: true,
   reasoning: true,
   audioInput: true,

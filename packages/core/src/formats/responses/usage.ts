@@ -6,7 +6,7 @@ import type { Nothing, Usage } from '../ir.ts'
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
-  const { total: read, cacheRead, cacheWrite, cacheWrite1h: _, audio, image, tool: _tool, ...inputRest } = input
+  const { total: read, cacheRead, cacheWrite, cacheWrite1h: _, cacheWrite12h: _long, audio, image, tool: _tool, ...inputRest } = input
   inputRest satisfies Nothing
   const { total: written, reasoning, audio: spoken, image: drawn, ...outputRest } = output
   outputRest satisfies Nothing
@@ -44,6 +44,7 @@ export const usageFields = {
   input_tokens_details: {
     cached_tokens: 'usage.cacheRead',
     cache_write_tokens: 'usage.cacheWrite',
+    cache_write_tokens_details: { ttl_12h_tokens: 'shown', ttl_30m_tokens: 'shown' },
     audio_tokens: 'usage.audio',
     image_tokens: 'usage.image',
   },
