@@ -223,7 +223,7 @@ function betaFlags(
   const losses: Loss[] = []
   const isForwarded = (flag: Json, path: string): flag is string => {
     if (betas === undefined || (typeof flag === 'string' && betas.includes(flag))) return true
-    const name = typeof flag === 'string' ? `'${flag.slice(0, longestFlag)}'` : 'a value that is no text'
+    const name = typeof flag === 'string' ? `'${flag.slice(0, longestFlag)}'` : 'a value that is not a string'
     const detail = `the upstream's option 'betas' does not contain ${name}`
     losses.push({ path, kind: 'unsupported', severity: 'note', detail })
     return false
