@@ -360,7 +360,7 @@ describe('InvokeModel with a body of Anthropic', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ ...JSON.parse(body), anthropic_beta: ['b2'] })
     expect(finished[0]?.losses.map(({ path, severity, detail }) => [path, severity, detail])).toEqual([
       ['/anthropic_beta', 'note', "the upstream's option 'betas' does not contain 'b1'"],
-      ['/anthropic_beta', 'note', "the upstream's option 'betas' does not contain a value that is no text"],
+      ['/anthropic_beta', 'note', "the upstream's option 'betas' does not contain a value that is not a string"],
     ])
     const passing = body.replace('b1', 'b2')
     await post(pathTo(claude, 'invoke'), passing)
