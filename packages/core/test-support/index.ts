@@ -54,6 +54,8 @@ export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-pl
 export { responseReport as answerSide } from '../src/formats/shared/response-losses.ts'
 export { applySettingsChanges as settleChanges } from '../src/formats/shared/settings-changes.ts'
 export { readCredential } from '../src/gateway/authenticate.ts'
+export { createFrameDecoder as frameDecoder } from '../src/http/frames/frame-decoder.ts'
+export { encodeFrame, encodeHeaders } from '../src/http/frames/frame-encoder.ts'
 export { eventFrame, exceptionFrame, frame, inPieces, textHeader } from '../src/http/frames/frames.test-support.ts'
 export { chunkFrames, namedFrames } from '../src/http/framing/event-frames.ts'
 export { memorySpool } from '../src/http/spool.ts'

@@ -47,7 +47,8 @@ const readLines = (stream: string): ClientEvent[] =>
     .split('\n')
     .flatMap((data, at, { length }) => (data.trim() === '' ? [] : [{ event: '', data, whole: at < length - 1 }]))
 
-const readers = { events: readSse, lines: readLines } as const
+/** Frames are shown as server-sent events (`readableText`). */
+const readers = { events: readSse, lines: readLines, frames: readSse } as const
 
 /** Returns the events of a client's stream, in order. */
 export const readEvents = (format: ClientFormat, stream: string): ClientEvent[] =>

@@ -1,3 +1,4 @@
+import { exceptionPrefix } from './frames.ts'
 import { isObject, type Json, type JsonObject, listOf, objectOf, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
 
@@ -43,8 +44,10 @@ export interface ClientFormatRow {
   readonly streamFields?: JsonObject
   /** Path for token counts of the same body. */
   readonly countPath?: (model: string) => string
+  /** Returns the body of a token count, if it is not that of the generation. */
+  readonly countBody?: (body: JsonObject) => JsonObject
   /** Form of a stream: server-sent events, one line of JSON for each event, or binary frames. */
-  readonly framing: 'events' | 'lines'
+  readonly framing: 'events' | 'lines' | 'frames'
   /** The content type of a stream. */
   readonly streamType: string
   /** Recognizes the event that a client takes as the successful end. */
@@ -58,6 +61,10 @@ export interface ClientFormatRow {
   readonly isResponse: (body: JsonObject) => boolean
   /** Reads an error in the form that the dialect's official client expects; undefined for any other form. */
   readonly readError: (body: JsonObject, place: ErrorPlace) => DialectError | undefined
+  /** Statuses of errors where the dialect has another one than HTTP. */
+  readonly statuses?: Readonly<Record<number, number>>
+  /** The header that names an error. */
+  readonly errorHeader?: string
   /** Type of an error about an invalid request. */
   readonly invalidType: string
 }
@@ -105,6 +112,13 @@ function googleError({ error: body }: JsonObject, { status }: ErrorPlace): Diale
 /** Ollama's errors are a text. */
 const plainError = ({ error }: JsonObject): DialectError | undefined =>
   textOf(error) === '' ? undefined : { message: textOf(error), type: '', code: undefined, param: undefined }
+
+/** AWS's errors. Their name is that of a header or of a frame. */
+const awsError = ({ message }: JsonObject, { name }: ErrorPlace): DialectError | undefined => {
+  const type = name.replace(exceptionPrefix, '')
+  if (textOf(message) === '' || type === '') return undefined
+  return { message: textOf(message), type, code: undefined, param: undefined }
+}
 
 const rows = {
   chat: {
@@ -198,9 +212,27 @@ const rows = {
     readError: plainError,
     invalidType: '',
   },
+  converse: {
+    upstream: 'messages',
+    path: (model, stream) => `/model/${encodeURIComponent(model)}/${stream ? 'converse-stream' : 'converse'}`,
+    inPath: true,
+    prompt: (text) => ({ messages: [{ role: 'user', content: [{ text }] }] }),
+    countBody: (converse) => ({ input: { converse } }),
+    framing: 'frames',
+    streamType: 'application/vnd.amazon.eventstream',
+    isSuccess: (_, event) => event === 'messageStop',
+    isError: (_, event) => event.startsWith(exceptionPrefix),
+    delta: ({ delta }) => textOf(objectOf(delta).text),
+    isResponse: ({ output, stopReason }) => isObject(objectOf(output).message) && typeof stopReason === 'string',
+    readError: awsError,
+    // AWS's SDKs repeat calls after 500, 502 and 504, which the gateway has already done.
+    statuses: { 401: 403, 502: 424, 504: 408 },
+    errorHeader: 'x-amzn-errortype',
+    invalidType: 'ValidationException',
+  },
 } as const satisfies Readonly<Record<string, ClientFormatRow>>
 
-/** The formats that clients speak: those of upstreams, and others that no recording has. */
+/** The formats that clients speak. There are no recordings of Ollama and Converse. */
 export type ClientFormat = keyof typeof rows
 
 export const clientFormatRows: Readonly<Record<ClientFormat, ClientFormatRow>> = rows
@@ -223,6 +255,16 @@ export const pathOf = (format: ClientFormat, { model = 'recorded', stream = fals
 /** Returns the query of a generation path. */
 export const queryOf = (format: ClientFormat, { stream = false }: GenerationOptions = {}): string =>
   (stream ? clientFormatRows[format].streamQuery : undefined) ?? ''
+
+/** Returns the status that clients of a format get for one of HTTP. */
+export const statusIn = (format: ClientFormat, status: number): number =>
+  clientFormatRows[format].statuses?.[status] ?? status
+
+/** Returns the name of an error that stands outside of its body. */
+export const errorNameIn = (format: ClientFormat, header: (name: string) => string | undefined): string => {
+  const { errorHeader } = clientFormatRows[format]
+  return (errorHeader === undefined ? undefined : header(errorHeader)) ?? ''
+}
 
 /** Returns the fields of the body that name model and streaming, if the path does not. */
 export const namedIn = (format: ClientFormat, model: string, stream: boolean): JsonObject =>

@@ -1,9 +1,8 @@
 import { type ChatRequest, Ollama } from 'ollama'
-import type { ClientFormat } from './client-formats.ts'
 import type { ResponseContent } from './content/content.ts'
 import { readOllama } from './content/ollama.ts'
 import type { JsonObject } from './json.ts'
-import { type ClientTarget, sendWithSdk } from './sdk-clients.ts'
+import type { ClientTarget } from './sdk-clients.ts'
 
 // Apart from the clients of the command `modelgate-conformance`, which does not check Ollama's API and does not depend on its client.
 
@@ -16,7 +15,8 @@ export const ollamaClient = ({ origin = 'http://gateway.test', fetch, token }: C
   })
 
 /** Returns the result of Ollama's client, which has no accumulator of streams. */
-async function askOllama(client: Ollama, body: JsonObject): Promise<ResponseContent> {
+export async function askOllama(place: ClientTarget, body: JsonObject): Promise<ResponseContent> {
+  const client = ollamaClient(place)
   const request = body as unknown as ChatRequest
   const chunks: unknown[] = []
   if (body.stream === true)
@@ -26,11 +26,3 @@ async function askOllama(client: Ollama, body: JsonObject): Promise<ResponseCont
   if (answer === undefined) throw new Error(`The client returned no response: ${JSON.stringify(chunks).slice(0, 200)}`)
   return answer
 }
-
-/** Sends a body with the official client of a format, streamed if the body requests it. */
-export const sendWithClient = (
-  format: ClientFormat,
-  place: ClientTarget,
-  body: JsonObject,
-): Promise<ResponseContent> =>
-  format === 'ollama' ? askOllama(ollamaClient(place), body) : sendWithSdk(format, place, body)

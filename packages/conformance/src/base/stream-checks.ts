@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { errorOf, readStream } from './client-events.ts'
 import { type ClientFormat, clientFormatRows, type DialectError, pathOf, queryOf } from './client-formats.ts'
 import { eventData } from './content/content.ts'
+import { readableText } from './frames.ts'
 import { objectOf, parseJson } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
@@ -50,7 +51,8 @@ export async function fetchStream(
   const parts: Uint8Array[] = []
   if (reply.body instanceof Uint8Array) parts.push(reply.body)
   else if (reply.body !== null) for await (const part of reply.body) parts.push(part)
-  return { status: reply.status, text: Buffer.concat(parts).toString('utf8') }
+  const text = readableText(Buffer.concat(parts), reply.headers['content-type'])
+  return { status: reply.status, text }
 }
 
 /** Returns the byte offset after each event of a stream, including the last one. */

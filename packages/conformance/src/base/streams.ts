@@ -113,6 +113,7 @@ export const errorMessages: Readonly<Record<ClientFormat, (upstream: Format) => 
   responses: (upstream) => (upstream === 'chat' ? 'upstream_error' : 'server_is_overloaded'),
   // Its errors have no type.
   ollama: () => '',
+  converse: (upstream) => (upstream === 'chat' ? 'modelStreamErrorException' : 'serviceUnavailableException'),
 }
 
 export const malformed: Readonly<Record<Format, string>> = {

@@ -1,5 +1,5 @@
 import { readStream, type StreamReading } from '../base/client-events.ts'
-import { type ClientFormat, clientFormatRows } from '../base/client-formats.ts'
+import { type ClientFormat, clientFormatRows, statusIn } from '../base/client-formats.ts'
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 
@@ -55,9 +55,10 @@ function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedR
 }
 
 /** Returns true if the body is an error that the dialect's own clients can read. */
-export const isDialectError = (format: ClientFormat, status: number, text: string): boolean => {
+/** @param name the error's name outside of its body */
+export const isDialectError = (format: ClientFormat, status: number, text: string, name = ''): boolean => {
   const body = parseJson(text)
-  return isObject(body) && clientFormatRows[format].readError(body, { status, name: '' }) !== undefined
+  return isObject(body) && clientFormatRows[format].readError(body, { status, name }) !== undefined
 }
 
 const internals: readonly RegExp[] = [
@@ -83,6 +84,8 @@ export interface ClientResponse {
   readonly status: number
   readonly bytes: Uint8Array
   readonly text: string
+  /** Name of an error outside of its body. */
+  readonly name?: string
 }
 
 /**
@@ -138,12 +141,13 @@ export function streamDefect(
 /** Returns the error in an error response, or undefined. @param ownFault the upstream blamed the request */
 export function errorDefect(
   client: ClientFormat,
-  { status, text }: ClientResponse,
+  { status, text, name }: ClientResponse,
   ownFault: boolean,
 ): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`
-  if (status < 500 && !ownFault) return `status ${status} for an upstream error`
-  if (!isDialectError(client, status, text)) return `status ${status} has a body outside of the dialect`
+  const blamesUpstream = [502, 504].some((fault) => statusIn(client, fault) === status)
+  if (status < 500 && !ownFault && !blamesUpstream) return `status ${status} for an upstream error`
+  if (!isDialectError(client, status, text, name)) return `status ${status} has a body outside of the dialect`
   return undefined
 }

@@ -82,7 +82,14 @@ const gateway = createGateway<string>({
 })
 const bases = requestBases((name) => `${name}-model`, true)
 
-async function ask(request: FuzzRequest): Promise<{ status: number; text: string }> {
+interface Answer {
+  readonly status: number
+  readonly text: string
+  /** Name of an error outside of its body. */
+  readonly name: string
+}
+
+async function ask(request: FuzzRequest): Promise<Answer> {
   const { path, query, headers, body } = request
   const response = await gateway.fetch(
     new Request(`http://gateway.test${path}${query === '' ? '' : `?${query}`}`, {
@@ -91,17 +98,18 @@ async function ask(request: FuzzRequest): Promise<{ status: number; text: string
       body: body as BodyInit,
     }),
   )
-  return { status: response.status, text: await response.text() }
+  const name = response.headers.get('x-amzn-errortype') ?? ''
+  return { status: response.status, text: await response.text(), name }
 }
 
-function complaint(request: FuzzRequest, { status, text }: { status: number; text: string }): string | undefined {
+function complaint(request: FuzzRequest, { status, text, name }: Answer): string | undefined {
   if (status >= 500 && status !== 501) return `status ${status} although all upstreams succeed`
   const inside = status < 400 ? internalLeak('', []) : internalLeak(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
   // An unknown path returns an error in the Chat Completions format.
   const dialects: readonly ClientFormat[] =
     status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
-  if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
+  if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text, name)))
     return `status ${status} has a body outside of the ${request.dialect} dialect`
   for (const body of sent) if (!isObject(parseJson(body))) return `the upstream body is not a JSON object: ${body}`
   if (!isGood(request.body, depth)) {

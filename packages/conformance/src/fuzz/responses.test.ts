@@ -71,6 +71,7 @@ interface Came {
   readonly type: string
   readonly bytes: Uint8Array
   readonly text: string
+  readonly name: string
 }
 async function ask(request: Request): Promise<Came> {
   const response = await under.gateway.fetch(request)
@@ -80,6 +81,7 @@ async function ask(request: Request): Promise<Came> {
     type: response.headers.get('content-type') ?? '',
     bytes,
     text: decoder.decode(bytes),
+    name: response.headers.get('x-amzn-errortype') ?? '',
   }
 }
 
@@ -178,7 +180,7 @@ async function tryOperation(recipe: Recipe): Promise<string | undefined> {
       // Bytes that pass through have no place for an error: the client's connection breaks like the upstream's.
       if (typeof play.ending === 'object' || play.ending === 'hang') broke = true
       else throw error
-      return { status: 200, type: '', bytes: new Uint8Array(0), text: '' }
+      return { status: 200, type: '', bytes: new Uint8Array(0), text: '', name: '' }
     }),
   )
   return excludeFromTiming(() => {

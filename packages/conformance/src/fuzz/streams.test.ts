@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { type ClientFormat, clientFormats, simpleRequest } from '../base/client-formats.ts'
+import { readableText } from '../base/frames.ts'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { type Format, haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
 import { fuzzGateway } from './gateway.ts'
@@ -70,6 +71,7 @@ interface Came {
   readonly status: number
   readonly bytes: Uint8Array
   readonly text: string
+  readonly name: string
 }
 
 async function ask(request: Request, leaves: number | null): Promise<Came> {
@@ -86,8 +88,8 @@ async function ask(request: Request, leaves: number | null): Promise<Came> {
     }
     await reader.cancel()
   }
-  const bytes = Buffer.concat(parts)
-  return { status, bytes, text: bytes.toString('utf8') }
+  const text = readableText(Buffer.concat(parts), response.headers.get('content-type'))
+  return { status, bytes: Buffer.from(text), text, name: response.headers.get('x-amzn-errortype') ?? '' }
 }
 
 function judge(client: ClientFormat, upstream: Format, play: Play, came: Came, array: boolean): string | undefined {

@@ -5,6 +5,7 @@ import {
   type ClientFormat,
   clientFormatRows,
   type DialectError,
+  errorNameIn,
   isClientFormat,
   pathOf,
   queryOf,
@@ -73,6 +74,7 @@ const errorForms: Readonly<Record<ClientFormat, (body: JsonObject) => void>> = {
     openaiForm(body)
   },
   ollama: (body) => expect(Object.keys(body)).toEqual(['error']),
+  converse: (body) => expect(Object.keys(body)).toEqual(['message']),
 }
 
 /** Returns an error in the expected dialect; throws for any other shape. */
@@ -80,7 +82,7 @@ export function errorIn(format: ClientFormat, { status, headers, text }: RawAnsw
   expect(headers['content-type']).toMatch(/^application\/json/)
   const body = objectOf(parseJson(text))
   errorForms[format](body)
-  const error = clientFormatRows[format].readError(body, { status, name: '' })
+  const error = clientFormatRows[format].readError(body, { status, name: errorNameIn(format, (name) => headers[name]) })
   if (error === undefined) throw new Error(`the error is not in the dialect of ${format}: ${text}`)
   return error
 }
@@ -92,6 +94,7 @@ const unknownToken: Readonly<Record<ClientFormat, readonly [status: number, type
   gemini: [400, 'INVALID_ARGUMENT'],
   responses: [401, 'invalid_request_error'],
   ollama: [401, ''],
+  converse: [403, 'UnrecognizedClientException'],
 }
 
 export function expectUnknownToken(format: ClientFormat, answer: RawAnswer, operation?: string): void {
@@ -124,7 +127,11 @@ export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
       .replace('{publisher}', 'org')
       .replaceAll(/\{\w+\}/g, 'name')
     const call = { route: { ...route, format }, method, path }
-    return [method === 'POST' ? { ...call, body: bodyOf(format) } : call]
+    if (method !== 'POST') return [call]
+    const body = bodyOf(format)
+    const { countBody } = clientFormatRows[format]
+    const counts = route.operation === 'count-tokens' && countBody !== undefined
+    return [{ ...call, body: counts ? JSON.stringify(countBody(objectOf(parseJson(body)))) : body }]
   })
 
 /** One server with a gateway and a fake provider of all formats. */

@@ -85,7 +85,7 @@ for (const server of servers)
           const answer = await send(call, { ...json, ...version }, `?key=${token}`)
           if (call.route.queryKey === true) {
             expect(call.path).toMatch(
-              /^\/v1\w*\/(publishers\/\w+\/)?models|^(\/upload)?\/v1(beta)?\/files|^\/ws\/google/,
+              /^\/v1\w*\/(publishers\/\w+\/)?models|^(\/upload)?\/v1(beta)?\/files|^\/v1(beta)?\/cachedContents|^\/ws\/google/,
             )
             expect(`${answer.status} ${answer.text}`, call.path).not.toMatch(/^401|API_KEY_INVALID/)
             if (call.route.operation === 'generate') expect(answer.status, call.path).toBe(200)
@@ -367,6 +367,9 @@ for (const server of servers)
           ['ollama', { messages: 5 }, 'messages'],
           ['ollama', { messages: [{ role: 'user', content: 5 }] }, 'messages'],
           ['ollama', { options: { temperature: 'warm' } }, 'options.temperature'],
+          ['converse', { messages: 5 }, 'messages'],
+          ['converse', { messages: [{ role: 'user', content: 5 }] }, 'messages'],
+          ['converse', { inferenceConfig: { temperature: 'warm' } }, 'inferenceConfig.temperature'],
         ] as const) {
           if (!clients.includes(format)) continue
           const answer = await setting.current.ask(format, more)
@@ -384,6 +387,7 @@ for (const server of servers)
           ['gemini', 'NOT_FOUND'],
           ['responses', 'model_not_found'],
           ['ollama', ''],
+          ['converse', 'ResourceNotFoundException'],
         ] as const) {
           if (!clients.includes(format)) continue
           for (const path of targetsOf(format, 'gone')) {

@@ -1,9 +1,9 @@
 // Isolated: compares generated identifiers, which other files of the same process draw from as well.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { sendWithClient } from '../base/all-clients.ts'
 import { type ClientFormat, clientFormats, simpleRequest } from '../base/client-formats.ts'
 import { fetchOf, gatewayTo } from '../base/gateways.ts'
-import { sendWithClient } from '../base/ollama-client.ts'
 import {
   type Exchange,
   formats,

@@ -1,10 +1,12 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import type { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime'
 import type { GoogleGenAI } from '@google/genai'
 import { createGateway, type FinishEvent, type Gateway, type Loss } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
 import type { Ollama } from 'ollama'
 import type OpenAI from 'openai'
+import { bedrockRuntime } from '../base/bedrock-client.ts'
 import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { ollamaClient } from '../base/ollama-client.ts'
 import type { Format } from '../base/recorded-traffic.ts'
@@ -36,6 +38,7 @@ export interface SdkFixture {
   readonly anthropic: Anthropic
   readonly google: GoogleGenAI
   readonly ollama: Ollama
+  readonly bedrock: BedrockRuntimeClient
   /** The same clients with an unknown token. */
   readonly unknownTokenClients: Pick<SdkFixture, 'openai' | 'anthropic' | 'google' | 'ollama'>
   /** Events of finished calls. */
@@ -88,6 +91,7 @@ export async function createSdkFixture(
     anthropic: anthropicClient(place),
     google: googleClient(place),
     ollama: ollamaClient(place),
+    bedrock: bedrockRuntime(place),
     unknownTokenClients: {
       openai: openaiClient(stranger),
       anthropic: anthropicClient(stranger),

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import type { ClientFormat } from '../base/client-formats.ts'
 import type { Format } from '../base/recorded-traffic.ts'
+import { clientConversations, countsApart } from './client-conversations.ts'
 import { type Case, lossesOf, onTwoServers, rejection } from './context.ts'
 import type { ConversationResult } from './conversation.ts'
-import { clientConversations, hasTokenDetails } from './ollama-conversation.ts'
 
 const apology = "I'm sorry, but I can't help with that."
 
@@ -15,6 +15,7 @@ const words: Readonly<Record<ClientFormat, Readonly<Record<Word, string>>>> = {
   gemini: { length: 'MAX_TOKENS', filter: 'SAFETY', refusal: 'SAFETY' },
   responses: { length: 'max_output_tokens', filter: 'content_filter', refusal: 'content_filter' },
   ollama: { length: 'length', filter: 'content_filter', refusal: 'content_filter' },
+  converse: { length: 'max_tokens', filter: 'content_filtered', refusal: 'content_filtered' },
 }
 
 /**
@@ -36,7 +37,8 @@ function refusalIsApart(client: ClientFormat, upstream: Format): boolean {
 }
 
 /** Returns true if the client has no field for a refusal's text, which is an explanation and no content. */
-const isOnlyReported = (client: ClientFormat, upstream: Format): boolean => client === 'ollama' && upstream === 'gemini'
+const isOnlyReported = (client: ClientFormat, upstream: Format): boolean =>
+  (client === 'ollama' || client === 'converse') && upstream === 'gemini'
 
 /** Losses of a refusal that only the upstream's own format can express. */
 function refusalLosses(client: ClientFormat, upstream: Format): readonly string[] {
@@ -94,7 +96,10 @@ export const finishCases = (client: ClientFormat): readonly Case[] => [
   ...inBothModes('receives cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })
     const text = await clientConversations[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
-    const details = hasTokenDetails(client) ? { cacheRead: 640, reasoning: 70 } : {}
+    const details = {
+      ...(countsApart(client, 'cacheRead') ? { cacheRead: 640 } : {}),
+      ...(countsApart(client, 'reasoning') ? { reasoning: 70 } : {}),
+    }
     expect(text.usage).toMatchObject({ input: 1000, output: 90, ...details })
   }),
   ...breaks.map(

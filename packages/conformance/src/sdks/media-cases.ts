@@ -2,9 +2,9 @@ import { expect } from 'vitest'
 import type { ClientFormat } from '../base/client-formats.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
+import { clientConversations } from './client-conversations.ts'
 import { type Case, lossesOf, pixel, pixelBytes, rejection, type SdkFixture } from './context.ts'
 import type { Conversation, Piece } from './conversation.ts'
-import { clientConversations } from './ollama-conversation.ts'
 
 const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
 /** A WAV file without samples. */
@@ -32,7 +32,8 @@ const media: Readonly<Record<string, Medium>> = {
   'a PDF': {
     piece: { pdf },
     shown(upstream, client) {
-      const name = client === 'gemini' ? 'document.pdf' : 'paper.pdf'
+      // Names of Bedrock's documents have no dot.
+      const name = client === 'gemini' ? 'document.pdf' : client === 'converse' ? 'paper' : 'paper.pdf'
       if (upstream === 'gemini') return 'the document (application/pdf, 14 bytes)'
       if (upstream !== 'messages') return `the file “${name}” (application/pdf, 14 bytes)`
       return `the document ${client === 'gemini' ? '' : `“${name}” `}(application/pdf, 14 bytes)`
@@ -57,9 +58,11 @@ const media: Readonly<Record<string, Medium>> = {
 const unsayable = (client: ClientFormat, name: string, byTool: boolean): boolean =>
   client === 'ollama'
     ? name !== 'an image'
-    : name === 'audio'
-      ? client === 'messages' || (byTool && client !== 'gemini')
-      : byTool && client === 'chat'
+    : client === 'converse' && name === 'an image by URL'
+      ? true
+      : name === 'audio'
+        ? client === 'messages' || (byTool && client !== 'gemini')
+        : byTool && client === 'chat'
 
 /** Paths of a part in the client's body, which an error or a loss must name. */
 const places: Readonly<Record<ClientFormat, { readonly shown: RegExp; readonly answered: RegExp }>> = {
@@ -69,6 +72,7 @@ const places: Readonly<Record<ClientFormat, { readonly shown: RegExp; readonly a
   gemini: { shown: /^contents\.0\.parts\.1/, answered: /^contents\.[23]\.parts\.0\.functionResponse\.parts\.0/ },
   responses: { shown: /^input\.0\.content\.1/, answered: /^input\.2\.output\.0/ },
   ollama: { shown: /^messages\.0\.images\.0/, answered: /^messages\.2\.images\.0/ },
+  converse: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0\.toolResult\.content\.0/ },
 }
 
 async function expectOutcome(
@@ -81,7 +85,8 @@ async function expectOutcome(
   if (outcome === 'refused') {
     const before = setting.fake.requests.length
     const error = await rejection(call())
-    expect(error.status).toBe(400)
+    // AWS's errors have it apart.
+    expect(error.status ?? objectOf(error.$metadata).httpStatusCode).toBe(400)
     const reported = error.param ?? /[\w.]+\.\d+[\w.]*(?=: audio)/.exec(error.message)?.[0]
     expect(reported).toMatch(place)
     expect(error.message).toContain('audio cannot be sent')

@@ -1,11 +1,9 @@
 import type { Message, Ollama, Tool, ToolCall } from 'ollama'
 import { citySchema } from '../base/city-schema.ts'
-import type { ClientFormat } from '../base/client-formats.ts'
 import type { ResponseContent } from '../base/content/content.ts'
 import { readOllama } from '../base/content/ollama.ts'
 import { textOf } from '../base/json.ts'
-import type { Clients, Conversation, ConversationOptions, ConversationResult, Piece } from './conversation.ts'
-import { conversationStarters } from './sdk-callers.ts'
+import type { Conversation, ConversationOptions, ConversationResult, Piece } from './conversation.ts'
 
 /** Returns a tool with one argument, `city`. */
 export const ollamaTool = (name: string): Tool => ({
@@ -28,10 +26,9 @@ export const sentBack = ({ text, reasoning }: ResponseContent, calls: readonly T
   ...(calls.length === 0 ? {} : { tool_calls: [...calls] }),
 })
 
-type AllClients = Clients & { readonly ollama: Ollama }
-
-const startOllamaConversation = (
-  { ollama }: AllClients,
+/** Starts a conversation of Ollama's client. */
+export const startOllamaConversation = (
+  { ollama }: { readonly ollama: Ollama },
   { model = 'demo', stream, tools, think, tokenLimit, system, extra }: ConversationOptions,
 ): Conversation => {
   const messages: Message[] = system === undefined ? [] : [{ role: 'system', content: system }]
@@ -67,11 +64,3 @@ const startOllamaConversation = (
     },
   }
 }
-
-/** Returns true if responses state cached and reasoning tokens apart. Ollama's have only the totals. */
-export const hasTokenDetails = (client: ClientFormat): boolean => client !== 'ollama'
-
-/** The five official clients. */
-export const clientConversations: Readonly<
-  Record<ClientFormat, (clients: AllClients, manner: ConversationOptions) => Conversation>
-> = { ...conversationStarters, ollama: startOllamaConversation }

@@ -3,8 +3,8 @@ import { expect } from 'vitest'
 import type { ClientFormat } from '../base/client-formats.ts'
 import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
+import { clientConversations, countsApart } from './client-conversations.ts'
 import { type Case, callResults, lossesOf } from './context.ts'
-import { clientConversations, hasTokenDetails } from './ollama-conversation.ts'
 
 /** Three turns of a model that thinks before each, and one more question. */
 const script: readonly Script[] = [
@@ -28,6 +28,7 @@ const endings: Readonly<Record<ClientFormat, readonly [calls: string, done: stri
   gemini: ['STOP', 'STOP'],
   responses: ['completed', 'completed'],
   ollama: ['stop', 'stop'],
+  converse: ['tool_use', 'end_turn'],
 }
 
 /** Returns true if the client receives the thinking. OpenAI's models hide it by default, and chat cannot request it. */
@@ -68,6 +69,7 @@ function lossesIn(client: ClientFormat, upstream: Format): readonly string[] {
   if (client === upstream) return []
   const efforts = upstream === 'chat' || upstream === 'responses'
   if (client === 'messages' && efforts) return ['/thinking/budget_tokens']
+  if (client === 'converse' && efforts) return ['/additionalModelRequestFields/thinking/budget_tokens']
   if (client === 'gemini' && efforts) return ['/generationConfig/thinkingConfig/thinkingBudget']
   return []
 }
@@ -112,7 +114,7 @@ export const thinkingCases = (client: ClientFormat): readonly Case[] =>
         isShown(client, upstream) ? thoughts : ['', '', ''],
       )
       for (const { usage } of [first, second, third])
-        expect(hasTokenDetails(client) ? usage?.reasoning : usage?.output).toBeGreaterThan(0)
+        expect(countsApart(client, 'reasoning') ? usage?.reasoning : usage?.output).toBeGreaterThan(0)
       const losses = await lossesOf(setting, () => talk.sendUserMessage({ text: 'Thank you.' }))
       const seals = sealsIn(upstream, objectOf(fake.requests.at(-1)?.body))
       expect(new Set(seals).size).toBe(sealsKept(client, upstream, stream))

@@ -2,6 +2,7 @@ import { type Agent, type ClientRequest, type IncomingHttpHeaders, request } fro
 import { connect } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { clientFormatRows, namedIn, pathOf, queryOf } from '../base/client-formats.ts'
+import { FrameReader, hasFrames, readableText } from '../base/frames.ts'
 import type { Pair, Target } from './check.ts'
 
 /** A client's request. */
@@ -72,13 +73,23 @@ export interface HttpResponse {
   readonly broken: string | undefined
 }
 
+/** Returns the text of a response, and what is wrong with its frames. */
+function textOf(bytes: Buffer, contentType: string | undefined): { text: string; defect?: string } {
+  if (!hasFrames(contentType)) return { text: bytes.toString('utf8') }
+  try {
+    return { text: readableText(bytes, contentType) }
+  } catch (error) {
+    return { text: '', defect: `invalid frames: ${String(error)}` }
+  }
+}
+
 export interface ExchangeOptions {
   /** Default false: a new connection. */
   readonly agent?: Agent | false
   /** Time limit of the response in milliseconds. Default: 30 s. */
   readonly withinMs?: number
   /** Called with each received piece. */
-  readonly onData?: (part: Buffer) => void
+  readonly onData?: (part: Buffer, contentType: string | undefined) => void
 }
 
 /** Sends one request and reads the response; never rejects. */
@@ -98,7 +109,8 @@ export function exchange(
       clearTimeout(timer)
       const endMs = performance.now() - begun
       const bytes = Buffer.concat(parts)
-      resolve({ status, headers, bytes, text: bytes.toString('utf8'), headMs, endMs, broken })
+      const { text, defect } = textOf(bytes, headers['content-type'])
+      resolve({ status, headers, bytes, text, headMs, endMs, broken: broken ?? defect })
     }
     const timer = setTimeout(() => {
       finish(`no end within ${withinMs} ms`)
@@ -111,7 +123,7 @@ export function exchange(
       headMs = performance.now() - begun
       incoming.on('data', (part: Buffer) => {
         parts.push(part)
-        onData?.(part)
+        onData?.(part, headers['content-type'])
       })
       incoming.on('error', (error) => finish(error.message))
       incoming.on('end', () => finish())
@@ -212,8 +224,12 @@ export async function exchangeTimed(
   options: Omit<ExchangeOptions, 'onData'> = {},
 ): Promise<TimedResponse> {
   const decoder = new StringDecoder('utf8')
+  const frames = new FrameReader()
   const pieces: Piece[] = []
-  const onData = (part: Buffer): void => void pieces.push({ at: performance.now(), text: decoder.write(part) })
+  const onData = (part: Buffer, type: string | undefined): void => {
+    const text = hasFrames(type) ? frames.push(part) : decoder.write(part)
+    pieces.push({ at: performance.now(), text })
+  }
   const sentAt = performance.now()
   const { status, headMs, broken } = await exchange(target, ask, { ...options, onData })
   return { sentAt, headAt: sentAt + headMs, status, pieces, broken }

@@ -1,5 +1,5 @@
 import { readStream as readEvents, type StreamReading } from '../base/client-events.ts'
-import { type ClientFormat, clientFormatRows, type DialectError } from '../base/client-formats.ts'
+import { type ClientFormat, clientFormatRows, type DialectError, errorNameIn } from '../base/client-formats.ts'
 import { objectOf, parseJson, textOf } from '../base/json.ts'
 import type { HttpResponse, TargetRequest } from './client.ts'
 
@@ -11,8 +11,11 @@ export const readStream = (format: ClientFormat, text: string): StreamReading =>
 /** Reads an error body in the shape that the dialect's official client expects; undefined for another shape. */
 export const readError = (
   format: ClientFormat,
-  { text, status }: Pick<HttpResponse, 'text' | 'status'>,
-): DialectError | undefined => clientFormatRows[format].readError(objectOf(parseJson(text)), { status, name: '' })
+  { text, status, headers = {} }: Pick<HttpResponse, 'text' | 'status'> & Partial<Pick<HttpResponse, 'headers'>>,
+): DialectError | undefined => {
+  const name = errorNameIn(format, (name) => headers[name]?.toString())
+  return clientFormatRows[format].readError(objectOf(parseJson(text)), { status, name })
+}
 
 /**
  * Returns the defect in how a failure was reported, or undefined. Correct are an error status in the dialect, and a

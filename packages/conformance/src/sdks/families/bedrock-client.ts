@@ -1,5 +1,5 @@
 import {
-  BedrockRuntimeClient,
+  type BedrockRuntimeClient,
   type ContentBlock,
   type ContentBlockDelta,
   ConverseCommand,
@@ -9,21 +9,10 @@ import {
   InvokeModelCommand,
   type Message,
 } from '@aws-sdk/client-bedrock-runtime'
-import { NodeHttpHandler } from '@smithy/node-http-handler'
+import { bedrockRuntime } from '../../base/bedrock-client.ts'
 import { listOf, objectOf, parseJson } from '../../base/json.ts'
 import { citySchema } from '../context.ts'
 import type { Message as AnyMessage, CreateFamilyClient, Heard, Question, ToolCall } from './family-client.ts'
-
-/** Creates AWS's client with a Bedrock API key. By default it speaks HTTP/2, which `node:http` does not. */
-export const bedrockRuntime = (endpoint: string, token: string): BedrockRuntimeClient =>
-  new BedrockRuntimeClient({
-    endpoint,
-    region: 'us-east-1',
-    token: { token },
-    authSchemePreference: ['httpBearerAuth'],
-    maxAttempts: 1,
-    requestHandler: new NodeHttpHandler(),
-  })
 
 function messageOf(message: AnyMessage): Message {
   switch (message.role) {
@@ -147,7 +136,7 @@ export async function invoke(client: BedrockRuntimeClient, modelId: string, body
 }
 
 export const bedrockClient: CreateFamilyClient = (origin, token) => {
-  const client = bedrockRuntime(origin, token)
+  const client = bedrockRuntime({ origin, token })
   return {
     finish: { stop: 'end_turn', tools: 'tool_use' },
     // AWS's SDKs repeat a call that failed with 502. The gateway has already done so.

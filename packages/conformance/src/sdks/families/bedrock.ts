@@ -11,13 +11,14 @@ import {
 } from '@aws-sdk/client-bedrock-runtime'
 import { nodeListener } from '@modelgate/node'
 import { expect, vi } from 'vitest'
+import { bedrockRuntime } from '../../base/bedrock-client.ts'
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import { anthropicCases } from '../anthropic.ts'
 import { type Case, clientToken, rejection, type SdkFixture } from '../context.ts'
 import { finishCases } from '../finish-cases.ts'
 import { mediaCases } from '../media-cases.ts'
 import { thinkingCases } from '../thinking-cases.ts'
-import { bedrockClient, bedrockRuntime, invoke } from './bedrock-client.ts'
+import { bedrockClient, invoke } from './bedrock-client.ts'
 import { familyCases } from './family-cases.ts'
 import { type Family, without } from './family-suite.ts'
 
@@ -28,7 +29,7 @@ const claudeBody = (text: string) => ({
   messages: [{ role: 'user', content: text }],
 })
 const chatBody = (text: string) => ({ messages: [{ role: 'user', content: text }] })
-const clientOf = ({ origin }: SdkFixture): BedrockRuntimeClient => bedrockRuntime(origin, clientToken)
+const clientOf = ({ origin }: SdkFixture): BedrockRuntimeClient => bedrockRuntime({ origin, token: clientToken })
 const statusOf = (error: { [key: string]: unknown }): unknown => objectOf(error.$metadata).httpStatusCode
 
 const noKeys = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined }
@@ -218,7 +219,11 @@ const invokeErrors: readonly Case[] = [
 
 /** The official clients of Bedrock, with an API key in place of a signature. */
 export const bedrockFamilies: readonly Family[] = [
-  { package: '@aws-sdk/client-bedrock-runtime', name: 'BedrockRuntimeClient', cases: runtimeCases },
+  {
+    package: '@aws-sdk/client-bedrock-runtime',
+    name: 'BedrockRuntimeClient',
+    cases: [...runtimeCases, ...thinkingCases('converse'), ...finishCases('converse'), ...mediaCases('converse')],
+  },
   {
     package: '@anthropic-ai/bedrock-sdk',
     name: 'AnthropicBedrock',

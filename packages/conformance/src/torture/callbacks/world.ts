@@ -159,7 +159,7 @@ export const notRefused = (replies: readonly ClientResponse[], statuses: readonl
     .filter(
       (reply) =>
         !statuses.includes(reply.status) ||
-        readError(reply.format, reply) === undefined ||
+        readError(reply.format, { ...reply, headers: Object.fromEntries(reply.headers) }) === undefined ||
         /callbackMs|did not settle/.test(reply.text),
     )
     .map((reply) => `not rejected with ${statuses.join(' or ')} in the dialect: ${shown(reply)}`)

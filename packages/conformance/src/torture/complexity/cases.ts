@@ -193,6 +193,7 @@ const tools: { readonly [F in ClientFormat]: JsonObject } = {
   gemini: { tools: [{ functionDeclarations: [{ name: 'lookup', parameters: { type: 'OBJECT' } }] }] },
   responses: { tools: [{ type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: false }] },
   ollama: { tools: [{ type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } }] },
+  converse: { toolConfig: { tools: [{ toolSpec: { name: 'lookup', inputSchema: { json: { type: 'object' } } } }] } },
 }
 
 /** Returns a small call whose response is attacked. */

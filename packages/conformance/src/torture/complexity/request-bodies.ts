@@ -215,6 +215,24 @@ const more: { readonly [F in ClientFormat]: readonly JsonObject[] } = {
       options: { stop: ['a'] },
     },
   ],
+  converse: [
+    {
+      messages: [
+        { role: 'user', content: [{ text: 'weather?' }] },
+        { role: 'assistant', content: [{ toolUse: { toolUseId: 't1', name: 'lookup', input: { city: 'Ulm' } } }] },
+        {
+          role: 'user',
+          content: [{ toolResult: { toolUseId: 't1', content: [{ text: 'sunny' }, { json: { warm: true } }] } }],
+        },
+      ],
+      system: [{ text: 'Be brief.' }, { cachePoint: { type: 'default' } }],
+      toolConfig: {
+        tools: [{ toolSpec: { name: 'lookup', inputSchema: { json: schema } } }],
+        toolChoice: { auto: {} },
+      },
+      inferenceConfig: { stopSequences: ['a'] },
+    },
+  ],
 }
 
 /** Media and references that some upstreams reject: such a body would not be translated at all. */

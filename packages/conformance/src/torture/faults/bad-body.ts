@@ -1,4 +1,4 @@
-import type { ClientFormat } from '../../base/client-formats.ts'
+import { type ClientFormat, statusIn } from '../../base/client-formats.ts'
 import { objectOf, parseJson } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
@@ -41,6 +41,7 @@ const codes: Readonly<Record<ClientFormat, unknown>> = {
   messages: undefined,
   gemini: 502,
   ollama: undefined,
+  converse: undefined,
 }
 
 /** Invalid responses with status 200. */
@@ -70,7 +71,7 @@ export const badBody: Check = {
       const answer = await exchange(target, { ...way, text: scene.marker }, { withinMs: 10_000 })
       scene.end()
       const what = `${name}, ${variantName(way)}`
-      if (answer.status !== 502) {
+      if (answer.status !== statusIn(way.client, 502)) {
         complaints.push(`${what}: returned status ${answer.status || answer.broken}: ${answer.text.slice(0, 100)}`)
         return
       }

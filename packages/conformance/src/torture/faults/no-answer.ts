@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { statusIn } from '../../base/client-formats.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
 import { beginStream } from '../../base/upstream-responses.ts'
@@ -101,7 +102,8 @@ export const noAnswer: Check = {
       if (fresh === undefined && waiting.length > 0) return stillWaiting(target, waiting.length, answers.length)
       const complaints = answers.flatMap(({ what, way, answer }) => {
         const name = `${what}, ${variantName(way)}`
-        if (answer.status !== 504) return [`${name}: returned status ${answer.status || answer.broken}`]
+        if (answer.status !== statusIn(way.client, 504))
+          return [`${name}: returned status ${answer.status || answer.broken}`]
         if (readError(way.client, answer) === undefined) return [`${name}: not in the dialect`]
         return []
       })

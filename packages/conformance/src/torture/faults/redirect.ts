@@ -1,3 +1,4 @@
+import { statusIn } from '../../base/client-formats.ts'
 import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
@@ -27,7 +28,8 @@ export const redirect: Check = {
         total++
         const what = `${pair.client} from ${pair.upstream}, ${status}`
         if (scene.calls.length !== 1) complaints.push(`${what}: ${scene.calls.length} calls upstream`)
-        else if (answer.status !== 502) complaints.push(`${what}: returned status ${answer.status}`)
+        else if (answer.status !== statusIn(pair.client, 502))
+          complaints.push(`${what}: returned status ${answer.status}`)
         else if (readError(pair.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
         else if (answer.text.includes(`:${upstream.port}`)) complaints.push(`${what}: reveals an internal host`)
       }

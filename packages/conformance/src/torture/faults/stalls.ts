@@ -1,3 +1,4 @@
+import { statusIn } from '../../base/client-formats.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, wholeResponse } from '../../base/upstream-responses.ts'
@@ -92,7 +93,7 @@ export const stalled: Check = {
       answer: (typeof answers)[number]['answer']
     }): string | undefined => {
       if (way.stream) return failureDefect(way.client, answer)
-      if (answer.status !== 502) return `returned status ${answer.status || answer.broken}`
+      if (answer.status !== statusIn(way.client, 502)) return `returned status ${answer.status || answer.broken}`
       return readError(way.client, answer) === undefined ? 'not in the dialect' : undefined
     }
     const complaints = answers.flatMap((one) => {

@@ -3,6 +3,7 @@ import { Agent } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { selfSigned } from '../../base/certificate.ts'
+import { statusIn } from '../../base/client-formats.ts'
 import { formats } from '../../base/recorded-traffic.ts'
 import { type Check, type Profile, someVariantsOf, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
@@ -90,7 +91,8 @@ export const unreachable: Check = {
             const name = `${what}: ${variantName(way)}`
             total++
             if (round > 0) times.push(answer.endMs)
-            if (answer.status !== 502) complaints.push(`${name}: returned status ${answer.status || answer.broken}`)
+            if (answer.status !== statusIn(way.client, 502))
+              complaints.push(`${name}: returned status ${answer.status || answer.broken}`)
             else if (readError(way.client, answer) === undefined) complaints.push(`${name}: not in the dialect`)
             else if (telling.test(answer.text)) complaints.push(`${name}: reveals internals: ${answer.text}`)
           }

@@ -9,6 +9,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const object = { type: 'object', properties: { a: deep } } as const
 const user = (text: string): object => ({ role: 'user', content: text })
+const blocks = (role: string, ...content: readonly unknown[]): object => ({ role, content })
 
 const schema: Readonly<Record<ClientFormat, Fields>> = {
   chat: { tools: [{ type: 'function', function: { name: 'f', parameters: object } }] },
@@ -16,6 +17,7 @@ const schema: Readonly<Record<ClientFormat, Fields>> = {
   gemini: { tools: [{ functionDeclarations: [{ name: 'f', description: 'f', parameters: object }] }] },
   responses: { tools: [{ type: 'function', name: 'f', parameters: object, strict: false }] },
   ollama: { tools: [{ type: 'function', function: { name: 'f', parameters: object } }] },
+  converse: { toolConfig: { tools: [{ toolSpec: { name: 'f', inputSchema: { json: object } } }] } },
 }
 const content: Readonly<Record<ClientFormat, (text: string) => Fields>> = {
   chat: (text) => ({ messages: [user(text), { role: 'user', content: [deep] }] }),
@@ -24,6 +26,7 @@ const content: Readonly<Record<ClientFormat, (text: string) => Fields>> = {
   responses: (text) => ({ input: [user(text), { role: 'user', content: [deep] }] }),
   // Its contents are texts; a schema of the response nests.
   ollama: (text) => ({ messages: [user(text)], format: { type: 'object', properties: { a: deep } } }),
+  converse: (text) => ({ messages: [blocks('user', { text }, deep)] }),
 }
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: deepText } } as const
 /** A tool call and its result, one of which is nested. */
@@ -68,6 +71,15 @@ const called: Readonly<Record<ClientFormat, (text: string, result: boolean) => F
         tool_calls: [{ function: { name: 'f', arguments: result ? {} : { a: deep } } }],
       },
       { role: 'tool', tool_name: 'f', content: result ? deepText : 'x' },
+    ],
+  }),
+  converse: (text, result) => ({
+    messages: [
+      blocks('user', { text }),
+      blocks('assistant', { toolUse: { toolUseId: 'call_1', name: 'f', input: result ? {} : { a: deep } } }),
+      blocks('user', {
+        toolResult: { toolUseId: 'call_1', content: [result ? { json: { a: deep } } : { text: 'x' }] },
+      }),
     ],
   }),
 }

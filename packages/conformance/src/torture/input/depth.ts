@@ -1,5 +1,5 @@
 import { Agent } from 'node:http'
-import type { ClientFormat } from '../../base/client-formats.ts'
+import { type ClientFormat, statusIn } from '../../base/client-formats.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
@@ -185,7 +185,9 @@ function answerCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
         if (isWhole && (passes || written || levels <= carried || asItWas)) return { wrong: undefined, ms: Number.NaN }
         if (passes) return { wrong: `returned status ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
         const wrong =
-          stream && answer.status === 200 ? failureDefect(pair.client, answer) : refused(pair.client, 502, answer)
+          stream && answer.status === 200
+            ? failureDefect(pair.client, answer)
+            : refused(pair.client, statusIn(pair.client, 502), answer)
         return { wrong, ms: took }
       },
     }

@@ -12,6 +12,11 @@ const contentOf = (kind: string, part: object): Media => ({
   body: (text) => ({ messages: [{ role: 'user', content: [{ type: 'text', text }, part] }] }),
 })
 
+const blockOf = (kind: string, block: object): Media => ({
+  name: kind,
+  body: (text) => ({ messages: [{ role: 'user', content: [{ text }, block] }] }),
+})
+
 const imagesOf = (kind: string, image: string): Media => ({
   name: kind,
   body: (text) => ({ messages: [{ role: 'user', content: text, images: [image] }] }),
@@ -51,6 +56,12 @@ export const mediaOf = (format: ClientFormat, origin: string): readonly Media[] 
           { role: 'tool', tool_name: 'look', content: 'well', images: [image] },
         ],
       })),
+    ],
+    converse: [
+      blockOf('an image in S3', { image: { format: 'png', source: { s3Location: { uri: image } } } }),
+      blockOf('an image with a URL in place of bytes', { image: { format: 'png', source: { bytes: image } } }),
+      blockOf('a document in S3', { document: { format: 'pdf', name: 'file', source: { s3Location: { uri: file } } } }),
+      blockOf('a video in S3', { video: { format: 'mp4', source: { s3Location: { uri: `${origin}/film.mp4` } } } }),
     ],
     chat: [
       contentOf('image_url', { type: 'image_url', image_url: { url: image } }),

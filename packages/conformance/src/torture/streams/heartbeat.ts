@@ -70,6 +70,13 @@ const forms: Readonly<Record<ClientFormat, (block: string, id: string, begun: bo
     const { done, message } = objectOf(parseJson(line))
     return done === false && objectOf(message).content === ''
   },
+  // AWS's SDKs skip events of an unknown type.
+  converse(block, _, begun) {
+    if (block === 'event: ping\ndata: {}') return true
+    if (!begun && block === 'event: messageStart\ndata: {"role":"assistant"}') return true
+    const { delta } = objectOf(parseJson(eventData(block)[0] ?? ''))
+    return block.startsWith('event: contentBlockDelta\n') && objectOf(delta).text === ''
+  },
 }
 
 const firstId = (text: string): string => /"id":\s*"([^"]*)"/.exec(text)?.[1] ?? ''

@@ -1,6 +1,6 @@
+import { sendWithClient } from '../../base/all-clients.ts'
 import type { ResponseContent } from '../../base/content/content.ts'
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
-import { sendWithClient } from '../../base/ollama-client.ts'
 import type { Target } from '../check.ts'
 import { bodyFor, headersFor, type TargetRequest } from '../client.ts'
 import { credentialHeaders } from '../secrets/callers.ts'

@@ -1,8 +1,6 @@
-import { readEvents } from '../../base/client-events.ts'
 import type { ClientFormat } from '../../base/client-formats.ts'
+import { readResponse } from '../../base/content/client.ts'
 import type { ResponseContent as Said, UsageTotals } from '../../base/content/content.ts'
-import { readOllama } from '../../base/content/ollama.ts'
-import { readRecording } from '../../base/content/recording.ts'
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
@@ -117,20 +115,23 @@ const orders: Readonly<Record<Format, Record<string, string[]>>> = {
 const wholeOf = (format: Format): string =>
   JSON.stringify({ ...wholeResponse[format], [format === 'gemini' ? 'usageMetadata' : 'usage']: counted[format] })
 
-/** @param isDetailed false for a client whose format has only the totals */
-function sums(usage: UsageTotals | undefined, isDetailed: boolean): string {
+/** Counts that the responses of a format do not state apart. */
+const lacking: Readonly<Partial<Record<ClientFormat, ReadonlySet<string>>>> = {
+  ollama: new Set(['cached', 'reasoning']),
+  converse: new Set(['reasoning']),
+}
+
+function sums(usage: UsageTotals | undefined, client: ClientFormat): string {
   if (usage === undefined) return 'no usage'
   const { input, cacheRead = 0, output, reasoning = 0 } = usage
-  return isDetailed
-    ? `${input} in (${cacheRead} cached), ${output} out (${reasoning} reasoning)`
-    : `${input} in, ${output} out`
+  const apart = (name: string, count: number): string =>
+    lacking[client]?.has(name) === true ? '' : ` (${count} ${name})`
+  return `${input} in${apart('cached', cacheRead)}, ${output} out${apart('reasoning', reasoning)}`
 }
 
 /** Reads the usage of a response from its bytes. */
 const usageIn = (format: ClientFormat, stream: boolean, answer: string): Said['usage'] =>
-  format === 'ollama'
-    ? readOllama(readEvents(format, answer).map(({ data }) => parseJson(data)))?.usage
-    : readRecording({ format, stream, answer })?.usage
+  readResponse(format, answer, stream)?.usage
 
 interface Case extends Pair {
   readonly order: string
@@ -165,9 +166,8 @@ export const usage: Check = {
       const asksForIt = stream && pair.client === 'chat' ? { more: { stream_options: { include_usage: true } } } : {}
       const got = await exchange(target, { ...pair, text: scene.marker, stream, ...asksForIt })
       scene.end()
-      const isDetailed = pair.client !== 'ollama'
-      const text = sums(usageIn(pair.client, stream, got.text), isDetailed)
-      const due = sums(usageIn(pair.upstream, stream, answer), isDetailed)
+      const text = sums(usageIn(pair.client, stream, got.text), pair.client)
+      const due = sums(usageIn(pair.upstream, stream, answer), pair.client)
       if (text !== due) complaints.push(`${pair.client} from ${pair.upstream}, ${order}: ${text} instead of ${due}`)
     })
     return {

@@ -74,7 +74,14 @@ export function encodeEnding(
   reportFinish(finish, { words: 'converse' }, at, context)
   ownExtra(finish.extra, 'converse', at, context.report)
   if (finish.explanation !== undefined && finish.raw?.format !== 'converse')
-    context.report.add(loss(`${at}/explanation`, 'Converse has no field for the reason', 'unsupported', 'note'))
+    context.report.add(
+      loss(
+        `${at}/explanation`,
+        `Converse has no field for the explanation of the finish: ${finish.explanation}`,
+        'unsupported',
+        'note',
+      ),
+    )
   const out = encodeFinish(finish, calls)
   const { additionalModelResponseFields: others } = own ?? {}
   if (isObject(others))
