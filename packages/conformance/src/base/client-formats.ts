@@ -260,6 +260,10 @@ export const queryOf = (format: ClientFormat, { stream = false }: GenerationOpti
 export const statusIn = (format: ClientFormat, status: number): number =>
   clientFormatRows[format].statuses?.[status] ?? status
 
+/** Returns whether a status of an error says that the request was wrong, and not that an upstream failed. */
+export const blamesClient = (format: ClientFormat, status: number): boolean =>
+  status < 500 && ![502, 504].some((fault) => statusIn(format, fault) === status)
+
 /** Returns the name of an error that stands outside of its body. */
 export const errorNameIn = (format: ClientFormat, header: (name: string) => string | undefined): string => {
   const { errorHeader } = clientFormatRows[format]

@@ -36,6 +36,12 @@ export const operationCalls: readonly OperationCall[] = [
     body: bodies.gemini[1] as JsonObject,
   },
   {
+    path: '/model/{model}/count-tokens',
+    dialect: 'converse',
+    models: generating,
+    body: { input: { converse: bodies.converse[0] as JsonObject } },
+  },
+  {
     path: '/v1/completions',
     dialect: 'chat',
     models: generating,

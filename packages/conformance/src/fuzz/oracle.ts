@@ -1,5 +1,5 @@
 import { readStream, type StreamReading } from '../base/client-events.ts'
-import { type ClientFormat, clientFormatRows, statusIn } from '../base/client-formats.ts'
+import { blamesClient, type ClientFormat, clientFormatRows } from '../base/client-formats.ts'
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 
@@ -146,8 +146,7 @@ export function errorDefect(
 ): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`
-  const blamesUpstream = [502, 504].some((fault) => statusIn(client, fault) === status)
-  if (status < 500 && !ownFault && !blamesUpstream) return `status ${status} for an upstream error`
+  if (blamesClient(client, status) && !ownFault) return `status ${status} for an upstream error`
   if (!isDialectError(client, status, text, name)) return `status ${status} has a body outside of the dialect`
   return undefined
 }

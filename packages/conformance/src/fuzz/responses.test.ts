@@ -1,7 +1,13 @@
 import { createFakeProvider } from '@modelgate/testing'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type ClientFormat, clientFormatRows, clientFormats, simpleRequest } from '../base/client-formats.ts'
+import {
+  blamesClient,
+  type ClientFormat,
+  clientFormatRows,
+  clientFormats,
+  simpleRequest,
+} from '../base/client-formats.ts'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { isObject, type Json, parseJson } from '../base/json.ts'
 import { type Format, formats, haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
@@ -94,7 +100,7 @@ function isWhole(play: Play): boolean {
 function judge(client: ClientFormat, upstream: Format, play: Play, came: Came): string | undefined {
   const { status } = play
   if (came.status !== 200) {
-    if (status === 401 && came.status < 500) return `an upstream's 401 became ${came.status}`
+    if (status === 401 && blamesClient(client, came.status)) return `an upstream's 401 became ${came.status}`
     const ownFault =
       (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(decoder.decode(play.bytes))
     return errorDefect(client, came, ownFault)

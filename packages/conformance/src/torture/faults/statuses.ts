@@ -1,3 +1,4 @@
+import { blamesClient } from '../../base/client-formats.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { sendJson } from '../../base/upstream-responses.ts'
 import { type Check, type PairVariant, variantName, variantsOf } from '../check.ts'
@@ -64,8 +65,8 @@ function loosely(status: number, way: PairVariant, answer: HttpResponse): string
   if (answer.status < 400) return `returned status ${answer.status || answer.broken}`
   if (readError(way.client, answer) === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
   const own = status === 401 || status === 403
-  if (own && answer.status < 500) return `status ${answer.status}: blames the client's key`
-  if (status >= 500 && answer.status < 500) return `status ${answer.status}: blames the client`
+  if (own && blamesClient(way.client, answer.status)) return `status ${answer.status}: blames the client's key`
+  if (status >= 500 && blamesClient(way.client, answer.status)) return `status ${answer.status}: blames the client`
   if (!own && answer.status === 401) return "status 401: blames the client's key"
   return undefined
 }

@@ -70,6 +70,9 @@ const responses: Sample = {
   },
 }
 
+const turns = [{ role: 'user', content: [{ text: 'hi' }] }]
+const converse: Sample = { body: () => ({ messages: turns }), around: plugins }
+
 const ollama = { ...plugins, 'tools[]': { type: 'function', function: { name: 'f' } } }
 
 /** Samples by operation, format and dialect. */
@@ -83,10 +86,12 @@ export const samples: Readonly<Record<string, Sample>> = {
   'generate responses': responses,
   'generate ollama': { body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }), around: ollama },
   'generate ollama ollama-generate': { body: (model) => ({ model, prompt: 'hi' }), around: ollama },
+  'generate converse': converse,
   'compact responses': responses,
   'count-tokens messages': { ...messages, body: (model) => ({ model, messages: [{ role: 'user', content: 'hi' }] }) },
   'count-tokens gemini': { ...gemini, replaces: { generateContentRequest: 'contents' } },
   'count-tokens responses': responses,
+  'count-tokens converse': { body: () => ({ input: { converse: { messages: turns } } }) },
   'completions chat openai': { body: (model) => ({ model, prompt: 'hi' }) },
   'embeddings chat openai': { body: (model) => ({ model, input: 'hi' }) },
   'embeddings gemini gemini': {
@@ -132,11 +137,15 @@ export const sampleKey = ({ operation, format, dialect }: Route): string =>
 /** Operations whose requests have a body, but call no upstream. */
 const withoutUpstream: ReadonlySet<string> = new Set(['cancel-response', 'get-model', 'static-response'])
 
+/** Bodies of InvokeModel have the form of another operation, which handles them. */
+const ofOtherForm = 'invoke'
+
 /** Routes whose request bodies may name a model. Those of families have the same handlers and dialects. */
 export const namingRoutes: readonly Route[] = routes.filter(
   ({ method, operation, family, object, format }) =>
     method === 'POST' &&
     !withoutUpstream.has(operation) &&
+    operation !== ofOtherForm &&
     family === undefined &&
     object === undefined &&
     isClientFormat(format),

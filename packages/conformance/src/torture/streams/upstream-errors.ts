@@ -1,5 +1,6 @@
 import { errorOf } from '../../base/client-events.ts'
 import type { DialectError } from '../../base/client-formats.ts'
+import { textOf } from '../../base/json.ts'
 import { errorEvent, errorMessages, good, malformed } from '../../base/streams.ts'
 import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
@@ -13,12 +14,23 @@ function toldIn({ client }: Pair, answer: HttpResponse): DialectError | undefine
   return errorOf(client, readStream(client, answer.text))
 }
 
+/** Returns the field by which this dialect's clients distinguish kinds of errors. */
+const kindOf = ({ client }: Pair, { type, code }: DialectError): string =>
+  client === 'responses' ? textOf(code) : type
+
+/** AWS's exceptions have other names in streams. */
+const exceptionOfStatus: Readonly<Record<string, string>> = {
+  modelStreamErrorException: 'ModelErrorException',
+  serviceUnavailableException: 'ServiceUnavailableException',
+}
+
 function typeLost(pair: Pair, answer: HttpResponse): string | undefined {
   const reported = toldIn(pair, answer)
   if (reported === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
   if (!reported.message.includes('Boom at the provider')) return `the upstream's message is lost: ${reported.message}`
-  const kind = reported.type
-  const due = errorMessages[pair.client](pair.upstream)
+  const kind = kindOf(pair, reported)
+  const inStream = errorMessages[pair.client](pair.upstream)
+  const due = answer.status === 200 ? inStream : (exceptionOfStatus[inStream] ?? inStream)
   return kind === due ? undefined : `'${kind}' instead of '${due}'`
 }
 
