@@ -148,12 +148,27 @@ const createGoogleFile = async (token: string): Promise<string> => {
   return file.name.slice('files/'.length)
 }
 
+/** Uploads the requests of a batch, and returns the body that creates it. */
+const fileBatch = async (token: string): Promise<object> => {
+  const endpoint = '/v1/chat/completions'
+  const body = { model: 'gpt', messages: [{ role: 'user', content: 'hi' }] }
+  const form = new FormData()
+  form.set('purpose', 'batch')
+  form.set('file', new File([JSON.stringify({ custom_id: 'a', method: 'POST', url: endpoint, body })], 'in.jsonl'))
+  const { id } = (await (await send(token, 'POST', '/v1/files', 'chat', form)).json()) as { id: string }
+  return { input_file_id: id, endpoint, completion_window: '24h' }
+}
+
 const create = async (token: string, kind: NonNullable<Route['object']>, format: string): Promise<string> => {
   if (format === 'gemini' && kind === 'files') return createGoogleFile(token)
   const { path } = routes.find(
-    ({ object, operation }) => object === kind && (operation === 'create-object' || operation === 'create-cache'),
+    (route) =>
+      route.object === kind &&
+      (route.operation === 'create-object' || route.operation === 'create-cache') &&
+      [route.format, ...Object.values(route.formatByHeader ?? {})].includes(format as Route['format']),
   ) as Route
-  const response = await send(token, 'POST', path, format, bodies[kind].create(format))
+  const body = kind === 'batches' && format === 'chat' ? await fileBatch(token) : bodies[kind].create(format)
+  const response = await send(token, 'POST', path, format, body)
   expect(response.status).toBe(200)
   const { id, name = '' } = (await response.json()) as { id?: string; name?: string }
   return id ?? name.slice(name.indexOf('/') + 1)

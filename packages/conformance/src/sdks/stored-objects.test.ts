@@ -182,6 +182,34 @@ describe('batches with official clients', () => {
   })
   afterAll(() => close(running?.server))
 
+  test('openai creates, lists and cancels batches, and reads their results', async () => {
+    const clientOf = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${running.origin}/v1`, maxRetries: 0 })
+    const [ann, bob] = [clientOf('ann'), clientOf('bob')]
+    const endpoint = '/v1/responses' as const
+    const line = { custom_id: 'one', method: 'POST', url: endpoint, body: { model: 'gpt-5', input: 'Say one' } }
+    const { id: input_file_id } = await ann.files.create({
+      file: await toFile(Buffer.from(JSON.stringify(line)), 'in.jsonl'),
+      purpose: 'batch',
+    })
+    const settings = { input_file_id, endpoint, completion_window: '24h' as const }
+    await expect(bob.batches.create(settings)).rejects.toMatchObject({ status: 400 })
+    const { id } = await ann.batches.create(settings)
+    expect(await ann.batches.retrieve(id)).toMatchObject({ id, status: 'in_progress' })
+    const batch = await ann.batches.retrieve(id)
+    expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 1, completed: 1, failed: 0 } })
+    const output = batch.output_file_id ?? ''
+    const result = JSON.parse(await (await ann.files.content(output)).text())
+    expect(result).toMatchObject({ custom_id: 'one', response: { status_code: 200, body: { object: 'response' } } })
+    const other = await ann.batches.create(settings)
+    expect(await ann.batches.cancel(other.id)).toMatchObject({ status: 'cancelling' })
+    const listed: string[] = []
+    for await (const one of ann.batches.list({ limit: 1 })) listed.push(one.id)
+    expect(listed).toEqual([other.id, id])
+    expect((await bob.batches.list()).data).toEqual([])
+    for (const call of [() => bob.batches.retrieve(id), () => bob.batches.cancel(id), () => bob.files.content(output)])
+      await expect(call()).rejects.toMatchObject({ status: 404 })
+  })
+
   test('@anthropic-ai/sdk creates, lists, cancels and deletes batches, and reads their results', async () => {
     const clientOf = (apiKey: string) => new Anthropic({ apiKey, baseURL: running.origin, maxRetries: 0 })
     const [ann, bob] = [clientOf('ann').messages.batches, clientOf('bob').messages.batches]

@@ -143,6 +143,16 @@ const cachedContents: readonly Route[] = ['/v1beta/cachedContents', '/v1/cachedC
   ).map((route) => ({ format: 'gemini', queryKey: true, object: 'caches', ...route }) as const),
 )
 
+/** OpenAI's batches. */
+const fileBatches: readonly Route[] = (
+  [
+    { method: 'POST', path: '', operation: 'create-object' },
+    { method: 'GET', path: '', operation: 'list-objects' },
+    { method: 'GET', path: '/{id}', operation: 'get-object' },
+    { method: 'POST', path: '/{id}/cancel', operation: 'cancel-object' },
+  ] as const
+).map(({ path, ...route }) => ({ format: 'chat', object: 'batches', path: `/v1/batches${path}`, ...route }))
+
 /** Anthropic's batches of messages. */
 const messageBatches: readonly Route[] = (
   [
@@ -266,6 +276,7 @@ const ownRoutes: readonly Route[] = [
   ...objectRoutes,
   ...googleFiles,
   ...cachedContents,
+  ...fileBatches,
   ...messageBatches,
   ...media,
   ...realtimeSecrets,

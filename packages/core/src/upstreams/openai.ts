@@ -48,7 +48,11 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     realtime: '/realtime',
-    objects: { files: { chat: '/files' }, conversations: { responses: '/conversations' } },
+    objects: {
+      files: { chat: '/files' },
+      conversations: { responses: '/conversations' },
+      batches: { chat: '/batches' },
+    },
     operations: {
       completions: { openai: '/completions' },
       embeddings: { openai: '/embeddings' },

@@ -259,6 +259,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       objects.uploads.clear()
       objects.googleCaches.clear()
       objects.messageBatches.clear()
+      objects.fileBatches.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

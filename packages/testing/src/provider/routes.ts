@@ -93,6 +93,7 @@ export function matchRoute(head: RequestHead): MatchedRoute | undefined {
 /** Formats of stored objects that do not depend on the headers. */
 const objectFormats: Readonly<Record<string, FakeFormat>> = {
   conversations: 'responses',
+  batches: 'chat',
   'messages/batches': 'messages',
 }
 

@@ -4,6 +4,7 @@ import type { RequestHead } from '../formats/dialect.ts'
 import type { Route } from '../formats/route.ts'
 import { invalidRequest, type WireError } from '../wire/errors.ts'
 import type { RequestBody } from '../wire/request-body.ts'
+import { createFileBatchMemory, type FileBatchMemory, serveFileBatch } from './file-batches.ts'
 import { createGoogleCacheMemory, type GoogleCacheMemory, serveGoogleCache } from './google-caches.ts'
 import { createGoogleFileMemory, type GoogleFileMemory, serveGoogleFile } from './google-files.ts'
 import {
@@ -12,18 +13,12 @@ import {
   type RunRequest,
   serveMessageBatch,
 } from './message-batches.ts'
+import type { StoredFile } from './stored-file.ts'
 
 /** Files and conversations that clients have created, by id. */
-export interface ObjectMemory extends GoogleFileMemory, GoogleCacheMemory, MessageBatchMemory {
+export interface ObjectMemory extends GoogleFileMemory, GoogleCacheMemory, MessageBatchMemory, FileBatchMemory {
   readonly files: Map<string, StoredFile>
   readonly conversations: Map<string, StoredConversation>
-}
-
-interface StoredFile {
-  readonly format: Route['format']
-  readonly object: JsonObject
-  readonly bytes: Uint8Array<ArrayBuffer>
-  readonly contentType: string
 }
 
 interface StoredConversation {
@@ -37,6 +32,7 @@ export const createObjectMemory = (): ObjectMemory => ({
   ...createGoogleFileMemory(),
   ...createGoogleCacheMemory(),
   ...createMessageBatchMemory(),
+  ...createFileBatchMemory(),
 })
 
 /** A call about stored objects. */
@@ -61,7 +57,7 @@ export type ObjectAnswer =
   | { readonly error: WireError }
 
 const paths =
-  /^\/(files|conversations|cachedContents|messages\/batches)(?:\/([^/]+))?(?:\/(content|items|cancel|results)(?:\/([^/]+))?)?$/
+  /^\/(files|conversations|cachedContents|messages\/batches|batches)(?:\/([^/]+))?(?:\/(content|items|cancel|results)(?:\/([^/]+))?)?$/
 
 /** The methods of each path: kind, with an id, the part below it, with an item. */
 /** Google's methods: files are created at another path. */
@@ -77,6 +73,9 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   files: ['POST', 'GET'],
   'files/id': ['GET', 'DELETE'],
   'files/id/content': ['GET'],
+  batches: ['POST', 'GET'],
+  'batches/id': ['GET'],
+  'batches/id/cancel': ['POST'],
   'messages/batches': ['POST', 'GET'],
   'messages/batches/id': ['GET', 'DELETE'],
   'messages/batches/id/cancel': ['POST'],
@@ -108,6 +107,7 @@ export function objectPath(
 
 /** Handles a call about stored objects, as strictly as the providers. */
 export function serveObject(call: ObjectCall): ObjectAnswer {
+  if (call.route.action === 'batches') return serveFileBatch(call)
   if (call.route.action === 'messages/batches') return serveMessageBatch(call)
   if (call.route.action === 'cachedContents') return serveGoogleCache(call)
   if (call.route.format === 'gemini') return serveGoogleFile(call)

@@ -143,6 +143,7 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
     },
   },
   batches: {
+    chat: { creates: 'json', list: openaiList, isBatch: true },
     messages: { creates: 'json', list: anthropicList, passes: ['beta'], isBatch: true },
   },
   conversations: {

@@ -12,7 +12,7 @@ import { originOf } from '../resumable-upload.ts'
 import type { ObjectUpstream } from '../send.ts'
 import type { BatchDialect, NewBatch, UnsettledBatch } from './batch-dialect.ts'
 import { BatchRequests, bodyForTarget, inRequest, pauseAfter, requestOf, servesBatches } from './requests.ts'
-import { linesOf } from './result-lines.ts'
+import { linesOf, parseLine } from './result-lines.ts'
 import { UsageSum } from './usage.ts'
 
 // Anthropic's batches: the requests are in the body that creates a batch, and each may name another model.
@@ -148,7 +148,8 @@ async function readUsage(
   if (!isSharedCodec(codec)) throw new TypeError(`No upstream serves batches of the format ${codec.format}`)
   const sums = models.map(() => new UsageSum())
   const path = `${upstream.path}/${encodeURIComponent(String(id))}/results`
-  for await (const { custom_id: request, result } of linesOf(call, upstream, { method: 'GET', path })) {
+  for await (const text of linesOf(call, upstream, { method: 'GET', path })) {
+    const { custom_id: request, result } = parseLine(text)
     const message = isObject(result) ? result.message : undefined
     const usage = isObject(message) ? codec.tapResponse(message).usage : undefined
     const part = typeof request === 'string' && Object.hasOwn(partOf, request) ? (partOf[request] ?? 0) : 0
