@@ -64,7 +64,12 @@ async function read(objectCall: ObjectCall, request: RequestBody): Promise<NewBa
     try {
       const line = requestIn(text, endpointName)
       const model = String(line.value.model)
-      requests.add(model, targetOf(objectCall, endpoint, upstream, model), endpoint.generates ? codec : {}, line)
+      requests.add(
+        model,
+        targetOf(objectCall, endpoint, upstream, model),
+        endpoint.generates ? codec.outputBound : undefined,
+        line,
+      )
       if (requests.parts.length > 1)
         throw new GatewayError('invalid_request', 'body.model: all requests of a batch must name the same model.')
       requests.check(codec, codec.format, line, `${place}: body`)
@@ -210,5 +215,5 @@ export const fileBatches: BatchDialect = {
   isEnded: ({ status }) => ended.has(status),
   readUsage,
   resultFiles: ({ output_file_id: output, error_file_id: errors }) =>
-    [output, errors].filter((id) => typeof id === 'string' && id !== ''),
+    [output, errors].filter((id): id is string => typeof id === 'string' && id !== ''),
 }

@@ -43,7 +43,7 @@ async function read(objectCall: ObjectCall, { text }: RequestBody): Promise<NewB
       const target = targetAt(objectCall, codec, model, upstream.name)
       if (target === undefined) throw new TypeError(`The model ${model} has no target at ${upstream.name}`)
       const params = await bodyForTarget(objectCall, codec, request, target)
-      partOf.set(id, requests.add(model, target, codec, request))
+      partOf.set(id, requests.add(model, target, codec.outputBound, request))
       written.push({ ...(listOf(body)[index] as JsonObject), params: parseExact(params) as Json })
     } catch (error) {
       throw inRequest(error, place)

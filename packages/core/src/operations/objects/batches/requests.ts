@@ -4,7 +4,7 @@ import { GatewayError } from '../../../base/errors.ts'
 import { isObject, type Json, type JsonObject, scanJson, stringifyExact } from '../../../base/json/json.ts'
 import { prepareTarget } from '../../../calls/target-selector.ts'
 import { createCandidate } from '../../../calls/try-targets.ts'
-import type { WireCodec } from '../../../formats/codec.ts'
+import type { OutputBound, WireCodec } from '../../../formats/codec.ts'
 import { findReferences, type Reference } from '../../../formats/references/find.ts'
 import type { ReferenceScheme } from '../../../formats/references/places.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
@@ -49,8 +49,8 @@ export class BatchRequests {
   }
 
   /** Adds a checked request. Returns the index of its part. */
-  add(model: string, target: ResolvedTarget, codec: Pick<WireCodec, 'outputBound'>, request: RequestBody): number {
-    const { input, output } = estimateRequest({ output: codec.outputBound }, request)
+  add(model: string, target: ResolvedTarget, outputBound: OutputBound | undefined, request: RequestBody): number {
+    const { input, output } = estimateRequest(outputBound === undefined ? {} : { output: outputBound }, request)
     let index = this.#byModel.get(model)
     if (index === undefined) {
       index = this.parts.length
