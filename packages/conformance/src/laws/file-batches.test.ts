@@ -171,6 +171,13 @@ describe("a batch of OpenAI's API", () => {
     ).toEqual([['gpt-real', 'one', 'batch', tokens]])
   })
 
+  test('is settled by a list that shows its results', async () => {
+    const { id } = (await (await create('ann', await upload('ann', line('a')))).json()) as Batch
+    await retrieve('ann', id)
+    await send('ann', 'GET', '/v1/batches')
+    expect(batchEvents()).toHaveLength(1)
+  })
+
   test('is settled with the usage that the batch reports', async () => {
     const usage = {
       input_tokens: 1000,

@@ -225,7 +225,11 @@ async function readOwn(
   try {
     const { value } = await requestJson(call, target, { method: 'GET', path: pathOf(dialect, target, id) })
     const batch = batchDialectOf(objectCall)
-    if (batch !== undefined) await claimResults(objectCall, batch, target, value)
+    if (batch !== undefined) {
+      // The caller could read the results from here on.
+      await settleBatch(objectCall, batch, target, id, value)
+      await claimResults(objectCall, batch, target, value)
+    }
     const members = batch?.membersForClient?.(objectCall, value)
     return { ...withClientModel(dialect, value, fields?.model), ...members }
   } catch (error) {
