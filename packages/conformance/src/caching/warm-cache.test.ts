@@ -108,3 +108,43 @@ describe('the cache key of OpenAI', () => {
     expect(keysOf(provider)).toEqual(new Set([undefined]))
   })
 })
+
+describe('a request that only fills the cache', () => {
+  const system = 'rules '.repeat(2000)
+  const body = (more: object): string =>
+    JSON.stringify({
+      model: 'demo',
+      system: [{ type: 'text', text: system, cache_control: { type: 'ephemeral' } }],
+      messages: [{ role: 'user', content: 'Hi' }],
+      ...more,
+    })
+  const send = (gateway: ReturnType<typeof gatewayOn>, text: string): Promise<Response> =>
+    gateway.fetch(
+      new Request('http://gateway.test/v1/messages', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...authorized },
+        body: text,
+      }),
+    )
+
+  test('fills it for the next request', async () => {
+    const gateway = gatewayOn(createFakeProvider({ brain: agentModel }), claude)
+    const usages = []
+    for (const max_tokens of [0, 100]) {
+      const response = await send(gateway, body({ max_tokens }))
+      expect(response.status).toBe(200)
+      usages.push(objectOf(objectOf(await response.json()).usage))
+    }
+    expect(usages[0]?.cache_creation_input_tokens).toBeGreaterThan(1000)
+    expect(usages[0]?.output_tokens).toBe(0)
+    expect(usages[1]?.cache_read_input_tokens).toBe(usages[0]?.cache_creation_input_tokens)
+  })
+
+  test('is rejected with the reason where a response cannot be prevented', async () => {
+    const provider = createFakeProvider({ brain: agentModel })
+    const response = await send(gatewayOn(provider, google), body({ max_tokens: 0 }))
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('cannot fill the prompt cache without generating a response')
+    expect(provider.requests).toEqual([])
+  })
+})

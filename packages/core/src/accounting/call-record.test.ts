@@ -204,6 +204,33 @@ describe('the final usage of a call', () => {
     await vi.waitFor(() => expect(finished).toHaveLength(1))
     expect(finished[0]).toMatchObject({ basis: 'partial', tier: Object.values(tier).at(-1) })
   })
+  it.each<[string, string, object, object, string | undefined]>([
+    ['is dropped by the translation', '/v1/messages', { max_tokens: 5000, speed: 'flex' }, {}, undefined],
+    [
+      'is replaced by the target',
+      '/v1/chat/completions',
+      { service_tier: 'flex' },
+      { overrides: { service_tier: 'default' } },
+      undefined,
+    ],
+    ['comes from the target', '/v1/chat/completions', {}, { overrides: { service_tier: 'priority' } }, 'priority'],
+    ['is added by the target', '/v1/chat/completions', {}, { defaults: { service_tier: 'flex' } }, 'flex'],
+    [
+      'precedes that of the target',
+      '/v1/chat/completions',
+      { service_tier: 'priority' },
+      { defaults: { service_tier: 'flex' } },
+      'priority',
+    ],
+  ])('has the tier that was sent to the upstream if the tier of the client %s', async (_, path, tier, target, sent) => {
+    const models = { real: { upstream: 'a', ...target } }
+    const { post, finished } = setUp({ a: cutAfter(deltas) }, { retry: false, models })
+    const body = { model: 'real', stream: true, ...request, ...tier }
+    await (await post(path, body, { 'anthropic-version': '2023-06-01' })).text()
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    expect(finished[0]?.basis).toBe('partial')
+    expect(finished[0]?.tier).toBe(sent)
+  })
   it('leaves the tier to the upstream if it has reported the usage', async () => {
     const { post, finished } = setUp({ a: asJson({ ...completion, service_tier: 'default' }) })
     await (await post('/v1/chat/completions', { model: 'real', ...request, service_tier: 'priority' })).text()

@@ -1,7 +1,7 @@
 import { isThenable } from '../base/async.ts'
 import { observe, observedValue } from '../base/callbacks.ts'
 import { errorKinds } from '../base/error-kinds.ts'
-import { isObject, type Json, type JsonObject, put } from '../base/json/json.ts'
+import { type JsonObject, put } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { Logger } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
@@ -19,7 +19,6 @@ import type {
 import type { OutputBound, TextFields } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, ModelRun, Usage } from '../formats/ir.ts'
-import { billedTier } from '../formats/shared/billed.ts'
 import type { CallCapture } from './call-capture.ts'
 import { estimateBody } from './estimate-body.ts'
 
@@ -58,6 +57,8 @@ export interface CallRecord {
   upstreamModel?: string | undefined
   upstreamFormat?: UpstreamFormat | undefined
   lane?: 'wire' | 'translate' | undefined
+  /** The tier that the request to the upstream asks for. */
+  requestedTier?: string | undefined
   losses: readonly Loss[]
   usage?: Usage | undefined
   units?: BillableUnits | undefined
@@ -105,6 +106,7 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   upstreamModel: undefined,
   upstreamFormat: undefined,
   lane: undefined,
+  requestedTier: undefined,
   losses: [],
   usage: undefined,
   units: undefined,
@@ -163,7 +165,7 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
   put(event, 'usage', final?.usage)
   put(event, 'runs', final?.runs)
   if (final !== undefined)
-    put(event, 'tier', final.usage.billed?.tier ?? (final.basis === 'reported' ? undefined : requestedTier(record)))
+    put(event, 'tier', final.usage.billed?.tier ?? (final.basis === 'reported' ? undefined : record.requestedTier))
   put(event, 'basis', final?.basis)
   put(event, 'units', billedUnits(record))
   put(event, 'estimate', record.estimate)
@@ -256,18 +258,6 @@ function estimateLostAttempts(record: CallRecord): void {
   if (lost.length === 0) return
   const tokens = inputOf(record)
   for (const attempt of lost as { -readonly [K in keyof Attempt]: Attempt[K] }[]) attempt.lostInputTokens = tokens
-}
-
-/** Returns the tier that the client requested, for responses that ended before the upstream named it. */
-function requestedTier({ format, body }: CallRecord): string | undefined {
-  if (body === undefined) return undefined
-  for (const path of wireCodecs[format].tierFields ?? []) {
-    let value: Json | undefined = body
-    for (const name of path.split('.')) value = isObject(value) ? value[name] : undefined
-    const tier = billedTier(typeof value === 'string' ? value.toLowerCase() : undefined)
-    if (tier !== undefined) return tier
-  }
-  return undefined
 }
 
 /** Returns whether no response arrived although an upstream received the request. */

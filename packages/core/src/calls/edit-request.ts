@@ -2,7 +2,9 @@ import { lazy } from '../base/async.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { BodyChanges, MarkedCall } from '../formats/cache-marks/conversation.ts'
-import type { TargetRequest } from '../lanes/lane.ts'
+import { wireCodecs } from '../formats/codec-registry.ts'
+import { requestedTier } from '../formats/shared/billed.ts'
+import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import { cacheAffinity, conversationId } from '../routing/affinity.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { PreparingCall } from './call.ts'
@@ -49,7 +51,9 @@ export function editRequest(
         }),
       lost: (loss) => report.add(loss),
     })
-    return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
+    if (edited === body) return request
+    const tier = tierAfter(lane, { defaults, overrides })
+    return { ...request, lane: { ...lane, body: edited, tier }, clientBody: body }
   }
   const editBody = loadBodyEditor()
   if (cachedFormat === undefined)
@@ -60,6 +64,17 @@ export function editRequest(
   return editBody instanceof Promise || changesFor instanceof Promise
     ? Promise.all([editBody, changesFor]).then(([loaded, changes]) => editWith(loaded, changes))
     : editWith(editBody, changesFor)
+}
+
+/** Returns the tier that a body asks for with the target's `defaults` and `overrides`. */
+function tierAfter(
+  { tier, upstreamFormat }: Lane,
+  { defaults, overrides }: Pick<ResolvedTarget, 'defaults' | 'overrides'>,
+): string | undefined {
+  const fields = upstreamFormat === undefined ? undefined : wireCodecs[upstreamFormat].tierFields
+  if (fields === undefined) return tier
+  const isReplaced = fields.some((path) => overrides?.[path.split('.')[0] ?? ''] !== undefined)
+  return isReplaced ? requestedTier(overrides ?? {}, fields) : (tier ?? requestedTier(defaults ?? {}, fields))
 }
 
 function markedCall(

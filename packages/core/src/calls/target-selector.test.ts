@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
+import { loadWire } from '../formats/codec-registry.ts'
 import type { Loss } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { Lane, RequestWriter, TargetRequest } from '../lanes/lane.ts'
@@ -75,6 +76,11 @@ const prepare = (request: TargetRequest, of = target(), policy?: OnLoss) =>
 
 describe('defaults and overrides of a target', () => {
   const configured = { defaults: { seed: 1 }, overrides: { temperature: 0, 'a/b~c': 2 } }
+  // The first edit loads its code. All others return at once.
+  beforeAll(async () => {
+    await loadWire('chat')
+    await prepare(written('{}'), target(configured))
+  })
 
   it('are applied, and each replaced field is reported by its pointer', () => {
     const { lane, clientBody } = prepare(written('{"temperature":1,"a/b~c":1}'), target(configured))

@@ -229,6 +229,7 @@ function recordTarget(record: CallRecord, target: ResolvedTarget, { lane }: Targ
   record.upstreamModel = target.model
   if (lane.upstreamFormat !== undefined) record.upstreamFormat = lane.upstreamFormat
   record.lane = lane.kind
+  record.requestedTier = lane.tier
   record.losses = lane.report.losses
 }
 

@@ -196,6 +196,8 @@ export interface WireEdit {
  * that translates loads the rest.
  */
 export interface UpstreamWireCodec {
+  /** Fields of a request that ask for a tier with prices of its own, as paths. */
+  readonly tierFields?: readonly string[]
   readonly format: UpstreamFormat
   /**
    * Decodes an upstream's error response in any form that providers use. `body` is a string if it is not JSON. Some providers name the
@@ -263,8 +265,6 @@ export interface ClientWireCodec {
    * target and key, as far as the plan's order allows.
    */
   readonly statefulFields?: readonly string[]
-  /** Fields that request a tier with prices of its own, as paths. */
-  readonly tierFields?: readonly string[]
   /** Top-level fields that, if true, let the upstream continue after its response: usage is known only later. */
   readonly backgroundFields?: readonly string[]
   readonly outputBound: OutputBound

@@ -72,6 +72,8 @@ export interface PromptCache {
   ttl?: CacheLifetime
   /** The request only fills the cache. No response is generated. */
   prewarm?: boolean
+  /** The settings are OpenAI's, or the target's model accepts them. */
+  isBreakpoint?: boolean
 }
 
 interface Annotated extends Located {

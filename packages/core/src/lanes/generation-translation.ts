@@ -22,6 +22,7 @@ import { createReport } from '../formats/loss-report.ts'
 import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
+import { requestedTier } from '../formats/shared/billed.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { isDefaultValue, translateParam } from '../formats/shared/pointers.ts'
 import { boundFrame, reportUsage, responseReport } from '../formats/shared/response-losses.ts'
@@ -236,7 +237,7 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
     const fitted = rule === undefined ? undefined : fitToModel(request, rule, upstream.format, this.#report, accepted)
     const body = upstream.encodeRequest(fitted?.request ?? request, this.#context)
     const flags = changes && !isSame(client, upstream) ? upstream.requestFlags?.(body) : undefined
-    return { body, flags, restricted: fitted?.restricted }
+    return { body, flags, restricted: fitted?.restricted, tier: requestedTier(body, upstream.tierFields) }
   }
 
   openContext(request: ModelRequest): ResponseContext {

@@ -64,6 +64,8 @@ export interface Lane {
   /** Loads the code that `openStream` needs. Returns undefined once it has been loaded. Absent: the lane needs none. */
   loadStream?(): Promise<unknown> | undefined
   openStream(): ResponseStream
+  /** The tier with prices of its own that the body asks for. */
+  readonly tier?: string | undefined
   /** The body is in the form that the upstream's host reads, and needs none of its edits. */
   readonly isHosted?: boolean | undefined
   /** The stream reads the upstream's binary frames. Default: server-sent events, to which the hosting converts them. */

@@ -8,6 +8,7 @@ import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../form
 import { createReport } from '../formats/loss-report.ts'
 import { receivedReferences } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
+import { requestedTier } from '../formats/shared/billed.ts'
 import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
@@ -20,7 +21,7 @@ import type { PassThroughStreamOptions } from './pass-through-stream.ts'
  */
 export type PassThroughDialect = ResponseCheck &
   Pick<WireCodec, 'tapResponse'> & {
-    readonly [K in 'format' | 'wireEdit' | 'tapStream' | 'textFields']?: WireCodec[K] | undefined
+    readonly [K in 'format' | 'wireEdit' | 'tapStream' | 'textFields' | 'tierFields']?: WireCodec[K] | undefined
   } & {
     readonly passes?: Lane['passes']
     /** Splits a whole response into the events that a streaming client waits for. */
@@ -72,6 +73,7 @@ export function passThroughLane(
     headers: upload?.headers,
     form: upload?.form,
     flags: edit?.flags,
+    tier: requestedTier(fields, dialect.tierFields),
     report,
     readResponse(bytes) {
       const { value, body, contentType } = parseResponse(bytes, redactor)

@@ -45,6 +45,8 @@ export interface EncodedRequest {
   readonly flags?: RequestFlags | undefined
   /** See Lane. */
   readonly restricted?: boolean | undefined
+  /** The tier with prices of its own that the body asks for. */
+  readonly tier?: string | undefined
 }
 
 /**
@@ -75,6 +77,7 @@ export function translationLane<Request, Response, Context>(
     body: stringifyExact(encoded.body),
     flags: encoded.flags,
     restricted: encoded.restricted,
+    tier: encoded.tier,
     report,
     readResponse(bytes) {
       const context = translation.openContext(request)

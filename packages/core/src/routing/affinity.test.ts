@@ -177,6 +177,14 @@ describe('the affinity of a conversation', () => {
     expect(conversationAffinity(undefined, {}, () => undefined)).toBeUndefined()
   })
 
+  it('tells conversations apart that begin with the same long instructions', () => {
+    const system = { role: 'system', content: 'rules '.repeat(5000) }
+    const names = ['a', 'b'].map((content) =>
+      of({ messages: [system, { role: 'user', content }], tools: [{ type: 'x' }] }),
+    )
+    expect(names[0]).not.toBe(names[1])
+  })
+
   it('has a name that differs for each caller', () => {
     const names = [null, { id: 'ann' }, { id: 'ben' }].map((identity) => conversationId(identity, 'prefix:x'))
     expect(new Set(names).size).toBe(3)

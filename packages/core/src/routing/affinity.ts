@@ -48,7 +48,8 @@ export function cacheAffinity(
   let prefix = places.tools === undefined ? '' : beginning(body[places.tools], prefixChars)
   for (const field of places.prefix) prefix += beginning(body[field], prefixChars)
   const turns = body[places.turns]
-  prefix += beginning(Array.isArray(turns) ? untilUser(turns) : turns, prefixChars)
+  // Cut separately: long instructions must not hide the first question, which tells conversations apart.
+  for (const turn of Array.isArray(turns) ? untilUser(turns) : [turns]) prefix += beginning(turn, prefixChars)
   return prefix === '' ? undefined : `prefix:${prefix}`
 }
 

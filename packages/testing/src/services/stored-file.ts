@@ -1,3 +1,4 @@
+import type { JsonObject } from '../base/json.ts'
 import type { Route } from '../formats/route.ts'
 
 /** A file that a client has uploaded, or that holds the results of a batch. */

@@ -212,7 +212,9 @@ export function encodeCache(
   // Upstreams without the key have no breakpoints either, and some reject unknown fields.
   if (isPart && isBreakpoint === true && quirks.lacks?.prompt_cache_key === undefined)
     encodeBreakpoint(out, node, report)
-  else if (quirks.cacheControl)
+  else if (quirks.cacheControl) {
+    if (ttl === '30m' || ttl === '12h')
+      report.add(loss(cachePlace(node), `the upstream has no lifetime '${ttl}'`, 'approximated', 'note'))
     out.cache_control = { type: 'ephemeral', ...(ttl === '5m' || ttl === '1h' ? { ttl } : {}) }
-  else report.add(loss(cachePlace(node), 'chat completions has no cache hints', 'unsupported', 'note'))
+  } else report.add(loss(cachePlace(node), 'chat completions has no cache hints', 'unsupported', 'note'))
 }

@@ -11,7 +11,17 @@ export { decodeUsage, usageOf } from './wire.ts'
 export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
-  const { total: prompt, cacheRead, cacheWrite, cacheWrite1h: _, cacheWrite12h: _long, audio, image, tool: _tool, ...inputRest } = input
+  const {
+    total: prompt,
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h: _,
+    cacheWrite12h: _long,
+    audio,
+    image,
+    tool: _tool,
+    ...inputRest
+  } = input
   inputRest satisfies Nothing
   const { total: completion, reasoning, audio: spoken, image: drawn, ...outputRest } = output
   outputRest satisfies Nothing

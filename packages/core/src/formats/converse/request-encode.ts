@@ -6,7 +6,7 @@ import { defaultMaxTokens, encodeThinking, lowerOutputSchema, type ThinkingCondi
 import { encodeRandomness } from '../messages/request-encode.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { createToolIds, shortenToolNames } from '../shared/names.ts'
-import { reportCacheSettings } from '../shared/prompt-cache.ts'
+import { reportCacheSettings, reportLifetimes } from '../shared/prompt-cache.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { callIds, fieldPointers, toolNames } from './fields.ts'
@@ -105,6 +105,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
     if (value !== undefined) reportLoss(`user.${field}`, 'Converse has no field for users', 'unsupported', 'note')
   if (metadata !== undefined) encodeMetadata(metadata, out, reportLoss)
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
+  reportLifetimes(request, report)
   if (cache !== undefined) reportCacheSettings(request, 'Converse', report)
   merge(out, 'additionalModelRequestFields', additional)
   return out

@@ -7,7 +7,17 @@ export function encodeUsage(usage: Usage | undefined): JsonObject {
   const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   // Converse has no counts of reasoning, audio, images and tools. The totals include them.
-  const { total, cacheRead, cacheWrite, cacheWrite1h, cacheWrite12h: _long, audio: _a, image: _i, tool: _t, ...inputRest } = input
+  const {
+    total,
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h,
+    cacheWrite12h: _long,
+    audio: _a,
+    image: _i,
+    tool: _t,
+    ...inputRest
+  } = input
   inputRest satisfies Nothing
   const { total: outputTotal, reasoning: _r, audio: _spoken, image: _drawn, ...outputRest } = output
   outputRest satisfies Nothing

@@ -16,7 +16,17 @@ export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   // The prompt count includes tokens that were written to a cache.
-  const { total: read, cacheRead, cacheWrite: _w, cacheWrite1h: _h, cacheWrite12h: _long, audio, image, tool, ...inputRest } = input
+  const {
+    total: read,
+    cacheRead,
+    cacheWrite: _w,
+    cacheWrite1h: _h,
+    cacheWrite12h: _long,
+    audio,
+    image,
+    tool,
+    ...inputRest
+  } = input
   inputRest satisfies Nothing
   const { total: written, reasoning, audio: spoken, image: drawn, ...outputRest } = output
   outputRest satisfies Nothing

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Nothing, Output, PromptCache, Sampling, Tool } from '../ir.ts'
 import { createToolIds, shortenToolNames, type ToolIds } from '../shared/names.ts'
+import { reportLifetimes } from '../shared/prompt-cache.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
 import { cacheControl } from './cache.ts'
@@ -72,7 +73,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const out: JsonObject = { ...extraFields, model: target.model }
   put(out, 'system', conversation.system)
   out.messages = conversation.messages
-  const maxTokens = encodeMaxTokens(sampling, target, traits, reportLoss)
+  const maxTokens = cache?.prewarm === true ? 0 : encodeMaxTokens(sampling, target, traits, reportLoss)
   out.max_tokens = maxTokens
   if (stream) out.stream = true
   const isToolForced = tools === undefined ? false : encodeTools(tools, out, request, traits, context)
@@ -87,6 +88,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   if (metadata !== undefined)
     reportLoss('metadata', 'messages stores no metadata except the user id', 'unsupported', 'note')
   if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
+  reportLifetimes(request, report)
   if (cache !== undefined) encodeCache(cache, hasCacheHint(request), out, reportLoss)
   return out
 }
@@ -96,13 +98,12 @@ const hasCacheHint = ({ turns, tools }: ModelRequest): boolean =>
   tools?.list.some((tool) => tool.cache !== undefined) === true
 
 function encodeCache(cache: PromptCache, isHinted: boolean, out: JsonObject, reportLoss: ReportLoss): void {
-  const { automatic, ttl, prewarm, ...rest } = cache
+  const { automatic, ttl, prewarm, isBreakpoint: _, ...rest } = cache
   rest satisfies Nothing
   if (ttl === '30m' || ttl === '12h')
     reportLoss('cache.ttl', `messages caches for five minutes or an hour, not for '${ttl}'`, 'approximated', 'note')
   // Without a mark nothing would be cached.
   if (automatic === true || (prewarm === true && !isHinted)) out.cache_control = cacheControl(cache)
-  if (prewarm === true) out.max_tokens = 0
 }
 
 /** Ids of a request without tool calls. */

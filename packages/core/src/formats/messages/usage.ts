@@ -13,7 +13,17 @@ export function encodeUsage(usage: Usage | undefined, serviceTier?: string): Jso
   const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
   // Messages has no counts of audio, image and tool prompt tokens. The totals include them.
-  const { total, cacheRead, cacheWrite, cacheWrite1h, cacheWrite12h: _long, audio: _a, image: _i, tool: _t, ...inputRest } = input
+  const {
+    total,
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h,
+    cacheWrite12h: _long,
+    audio: _a,
+    image: _i,
+    tool: _t,
+    ...inputRest
+  } = input
   inputRest satisfies Nothing
   const { total: outputTotal, reasoning, audio: _spoken, image: _drawn, ...outputRest } = output
   outputRest satisfies Nothing

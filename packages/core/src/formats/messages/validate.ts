@@ -92,7 +92,7 @@ const thinking = byType({ enabled: z.looseObject({ budget_tokens: z.int() }) })
 export const requestSchema = z.looseObject({
   model: z.string().min(1),
   messages: arrayOf(message).min(1),
-  max_tokens: z.int().min(1),
+  max_tokens: z.int().min(0),
   system: optional(content),
   temperature: optional(z.number().min(0).max(1)),
   top_p: optional(z.number()),
@@ -125,17 +125,7 @@ const passThroughFields = z.looseObject({
  * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without `cache_control`, it is below the minimum.
  */
 const passThroughSchema = withAcceptor(
-  passThroughFields.superRefine((value, context) => {
-    if (isBelowLimit(value))
-      context.addIssue({
-        code: 'too_small',
-        origin: 'int',
-        minimum: 1,
-        inclusive: true,
-        path: ['max_tokens'],
-        input: 0,
-      })
-  }),
+  passThroughFields.superRefine(rejectBelowLimit),
   () => (value) => !isBelowLimit(value),
 )
 
@@ -145,8 +135,25 @@ export const countPassThroughSchema = passThroughFields.omit({ max_tokens: true 
 /** Validates any request of a client. See `Codec.checkRequest`. */
 export const checkRequest = bodyCheck(passThroughSchema, describeIssue)
 
+const translatedSchema = withAcceptor(
+  requestSchema.superRefine(rejectBelowLimit),
+  () => (value) => !isBelowLimit(value),
+)
+
 /** Validates a request that will be translated. See `Codec.validateRequest`. */
-export const validateRequest = (body: Json): JsonObject => validateAs(requestSchema, body)
+export const validateRequest = (body: Json): JsonObject => validateAs(translatedSchema, body)
+
+function rejectBelowLimit(value: { max_tokens: number }, context: z.RefinementCtx): void {
+  if (isBelowLimit(value))
+    context.addIssue({
+      code: 'too_small',
+      origin: 'int',
+      minimum: 1,
+      inclusive: true,
+      path: ['max_tokens'],
+      input: 0,
+    })
+}
 
 /** Validates a request by the schema of its endpoint. */
 export function validateAs(schema: typeof requestSchema | typeof countSchema, body: Json): JsonObject {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, put } from '../../base/json/json.ts'
 import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Turn } from '../ir.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { shortenToolNames } from '../shared/names.ts'
-import { encodeCacheOptions } from '../shared/prompt-cache.ts'
+import { encodeCacheOptions, reportPrewarm } from '../shared/prompt-cache.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { includeValues, isResponsesClient, reasoningSummaries, sealedReasoningKey, toolNames } from './fields.ts'
@@ -45,6 +45,7 @@ export function encodeRequest(original: ModelRequest, context: EncodeContext): J
   if (user !== undefined) writeUserIds(user, out, request, context)
   put(out, 'metadata', metadata)
   put(out, 'service_tier', serviceTier)
+  if (cache?.isBreakpoint !== true) reportPrewarm(request, 'the model', context.report)
   if (cache !== undefined)
     encodeCacheOptions(out, cache, fieldPointer('cache.ttl', request.at, undefined), context.report)
   if (stream) out.stream = true

@@ -22,7 +22,9 @@ function decodeUsage(value: Json | undefined): Usage | undefined {
   }
   put(usage.input, 'cacheRead', count(read.cached_tokens))
   put(usage.input, 'cacheWrite', count(read.cache_write_tokens))
-  const written12h = isObject(read.cache_write_tokens_details) ? read.cache_write_tokens_details.ttl_12h_tokens : undefined
+  const written12h = isObject(read.cache_write_tokens_details)
+    ? read.cache_write_tokens_details.ttl_12h_tokens
+    : undefined
   put(usage.input, 'cacheWrite12h', count(written12h))
   put(usage.input, 'audio', count(read.audio_tokens))
   put(usage.input, 'image', count(read.image_tokens))

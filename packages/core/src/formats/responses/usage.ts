@@ -6,7 +6,17 @@ import type { Nothing, Usage } from '../ir.ts'
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, billed: _billed, ...rest } = usage
   rest satisfies Nothing
-  const { total: read, cacheRead, cacheWrite, cacheWrite1h: _, cacheWrite12h: _long, audio, image, tool: _tool, ...inputRest } = input
+  const {
+    total: read,
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h: _,
+    cacheWrite12h: _long,
+    audio,
+    image,
+    tool: _tool,
+    ...inputRest
+  } = input
   inputRest satisfies Nothing
   const { total: written, reasoning, audio: spoken, image: drawn, ...outputRest } = output
   outputRest satisfies Nothing

@@ -83,7 +83,8 @@ export function fitToModel(
 }
 
 /** Turns the cache hints of turns and their parts into breakpoints. The hint of a turn applies to its last part. */
-function withBreakpoints(request: ModelRequest): ModelRequest {
+function withBreakpoints(marked: ModelRequest): ModelRequest {
+  const request = marked.cache === undefined ? marked : { ...marked, cache: { ...marked.cache, isBreakpoint: true } }
   if (!request.turns.some(({ cache, parts }) => cache !== undefined || parts.some((part) => part.cache !== undefined)))
     return request
   const turns = request.turns.map(({ cache: ofTurn, ...turn }): Turn => {

@@ -65,7 +65,8 @@ describe.each(['chat', 'responses'] as const)('a breakpoint of a %s client', (fr
   })
 
   it('of twelve hours becomes a mark of an hour', () => {
-    const { wire } = translate(from, 'messages', body({ ...breakpoint, ttl: '12h' }))
+    const { wire, losses } = translate(from, 'messages', body({ ...breakpoint, ttl: '12h' }))
+    expect(losses).toContainEqual(expect.stringMatching(/^note approximated .*prompt_cache_breakpoint$/))
     expect(wire.system).toEqual([{ type: 'text', text: 'rules', cache_control: { type: 'ephemeral', ttl: '1h' } }])
     expect(translate(from, 'converse', body({ ...breakpoint, ttl: '12h' })).wire.system).toEqual([
       { text: 'rules' },
@@ -139,10 +140,14 @@ describe('a request that only fills the cache', () => {
   const prewarm = { prompt_cache_options: { prewarm: true } }
 
   it('is translated between messages and responses', () => {
-    expect(translate('messages', 'responses', messagesBody({ max_tokens: 0 })).wire).toMatchObject(prewarm)
-    expect(translate('messages', 'responses', messagesBody({ max_tokens: 0 })).wire.max_output_tokens).toBeUndefined()
+    const rule = markedRule
+    expect(translate('messages', 'responses', messagesBody({ max_tokens: 0 }), { rule }).wire).toMatchObject(prewarm)
     const { wire } = translate('responses', 'messages', { model: 'm', input: 'hi', ...prewarm })
     expect(wire).toMatchObject({ max_tokens: 0, cache_control: { type: 'ephemeral' } })
+    expect(translate('responses', 'responses', { model: 'm', input: 'hi', ...prewarm }).wire).toMatchObject(prewarm)
+    const reasoning = { reasoning: { effort: 'high' } }
+    const thinking = translate('responses', 'messages', { model: 'm', input: 'hi', ...prewarm, ...reasoning }).wire
+    expect(thinking.thinking).toBeUndefined()
     const marked = translate('responses', 'messages', responsesBody(breakpoint, prewarm)).wire
     expect(marked.max_tokens).toBe(0)
     expect(marked.cache_control).toBeUndefined()
@@ -150,6 +155,11 @@ describe('a request that only fills the cache', () => {
       ...messagesBody({ max_tokens: 0 }),
       model: 'claude-sonnet-4-5',
     })
+  })
+
+  it('is refused for models of responses that do not accept it', () => {
+    const { losses } = translate('messages', 'responses', messagesBody({ max_tokens: 0 }))
+    expect(losses).toContain('fatal unsupported /max_tokens')
   })
 
   it.each(['chat', 'gemini', 'converse'] as const)('is refused for %s', (to) => {

@@ -42,7 +42,9 @@ export function decodeCacheOptions(fields: Unread): PromptCache | undefined {
   if (mode !== undefined) cache.automatic = mode === 'implicit'
   put(cache, 'ttl', ttl)
   if (prewarm === true) cache.prewarm = true
-  return Object.keys(cache).length === 0 ? undefined : cache
+  if (Object.keys(cache).length === 0) return undefined
+  cache.isBreakpoint = true
+  return cache
 }
 
 /** Writes `prompt_cache_options`, unless its values are the defaults. Reports a lifetime that OpenAI does not have. */
@@ -56,6 +58,27 @@ export function encodeCacheOptions(out: JsonObject, cache: PromptCache, at: stri
     ...(prewarm === true ? { prewarm } : {}),
   }
   if (Object.keys(options).length > 0) out.prompt_cache_options = options
+}
+
+/** Reports lifetimes of hints that a format with `cache_control` shortens. */
+export function reportLifetimes({ turns, tools }: ModelRequest, report: Report): void {
+  const check = (node: Located & { cache?: CacheHint }): void => {
+    const ttl = node.cache?.ttl
+    if (ttl === '30m' || ttl === '12h')
+      report.add(
+        loss(
+          cachePlace(node),
+          `the cache keeps it for ${ttl === '12h' ? 'an hour' : 'five minutes'}, not for '${ttl}'`,
+          'approximated',
+          'note',
+        ),
+      )
+  }
+  for (const turn of turns) {
+    check(turn)
+    turn.parts.forEach(check)
+  }
+  tools?.list.forEach(check)
 }
 
 /** Reports that the format cannot fill the cache without generating a response, and so cannot do what the client wants. */

@@ -45,7 +45,8 @@ export function checkMessages(body: JsonObject, seals: Seals): WireError | undef
 
 const maxCacheMarks = 4
 
-function checkCacheMarks(body: JsonObject): WireError | undefined {
+/** Returns the values with `cache_control`: tools, blocks, and the request itself. */
+function marksOf(body: JsonObject): JsonObject[] {
   const marked: JsonObject[] = []
   const collect = (value: Json | undefined): void => {
     if (Array.isArray(value)) value.forEach(collect)
@@ -55,13 +56,17 @@ function checkCacheMarks(body: JsonObject): WireError | undefined {
     }
   }
   for (const part of [body.tools, body.system, body.messages]) collect(part)
+  return isObject(body.cache_control) ? [...marked, body] : marked
+}
+
+function checkCacheMarks(body: JsonObject): WireError | undefined {
+  const marked = marksOf(body)
   if (marked.some(({ type, text }) => type === 'text' && text === ''))
     return fault('cache_control cannot be set for empty text blocks')
   if (marked.some((tool) => tool.defer_loading === true))
     return fault('tools: cache_control cannot be set for a tool with defer_loading')
-  const count = marked.length + (body.cache_control ? 1 : 0)
-  return count > maxCacheMarks
-    ? fault(`A maximum of ${maxCacheMarks} blocks with cache_control may be provided. Found ${count}.`)
+  return marked.length > maxCacheMarks
+    ? fault(`A maximum of ${maxCacheMarks} blocks with cache_control may be provided. Found ${marked.length}.`)
     : undefined
 }
 
@@ -75,7 +80,9 @@ function checkFields(body: JsonObject, seals: Seals): WireError | undefined {
   if (body.model === '') return fault('model: String should have at least 1 character')
   if (!Array.isArray(body.messages)) return fault('messages: Input should be a valid list')
   if (!Number.isInteger(body.max_tokens)) return fault('max_tokens: Input should be a valid integer')
-  if (Number(body.max_tokens) < 1) return fault('max_tokens: Input should be greater than or equal to 1')
+  // 0 with a mark only fills the cache.
+  if (Number(body.max_tokens) < (marksOf(body).length > 0 ? 0 : 1))
+    return fault('max_tokens: Input should be greater than or equal to 1')
   for (const [field, max] of [
     ['temperature', 1],
     ['top_p', 1],
