@@ -1,12 +1,21 @@
+import { loadWires } from '../src/formats/codec-registry.ts'
 import { modelOperations } from '../src/operations/model-operations.ts'
 
 /** Loads what the first calls would load: a test with fake timers cannot wait for an import. */
 export const loadLazyModules = (): Promise<unknown> =>
   Promise.all([
+    loadWires(['chat', 'messages', 'gemini', 'responses', 'converse']),
+    import('../src/calls/hedge.ts'),
+    import('../src/calls/relay-bytes.ts'),
+    import('../src/calls/relay-stream.ts'),
     import('../src/formats/codecs.ts'),
+    import('../src/formats/loss-header.ts'),
     import('../src/lanes/generation-translation.ts'),
     import('../src/operations/model-operations.ts'),
     import('../src/operations/count-tokens.ts'),
-    ...Object.values(modelOperations).map((load) => load()),
     import('../src/operations/responses/index.ts'),
+    import('../src/routing/request-traits.ts'),
+    import('../src/routing/target-cards.ts'),
+    import('../src/upstreams/request-body-edits.ts'),
+    ...Object.values(modelOperations).map((load) => load()),
   ])

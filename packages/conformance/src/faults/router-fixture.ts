@@ -173,3 +173,24 @@ export function seededRandom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
   }
 }
+
+/** Makes the first calls, which load their code: a stopped clock does not wait for an import. */
+async function makeFirstCalls(): Promise<void> {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  const whole = { id: 'c', object: 'chat.completion', created: 1, model: 'm', usage }
+  const choice = { index: 0, finish_reason: 'stop' }
+  const message = { role: 'assistant', content: 'ok' }
+  const chunk = JSON.stringify({ ...whole, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] })
+  const respond: Behaviour = ({ body }) =>
+    body.stream === true
+      ? new Response(`data: ${chunk}\n\ndata: [DONE]\n\n`, { headers: { 'content-type': 'text/event-stream' } })
+      : Response.json({ ...whole, choices: [{ ...choice, message }] })
+  const targets = [
+    { upstream: 'a', when: 'images', defaults: { seed: 1 } },
+    { upstream: 'b', overrides: { seed: 1 } },
+  ] as const
+  const models = { m: { targets: [...targets], strategy: 'fastest', hedgeMs: 1 } } as const
+  const warm = createWorld<'a' | 'b'>({ a: respond, b: respond }, { models })
+  for (const stream of [false, true]) await warm.chat({ stream })
+}
+await makeFirstCalls()

@@ -73,7 +73,7 @@ export interface FinishEvent<I extends Identity = Identity> {
   readonly runs?: readonly ModelRun[]
   /**
    * The tier that served the call and may have prices of its own, such as `priority`, `flex` or `fast`. If the upstream has not reported it
-   * before the response ended, it is the tier that the request to the upstream asked for. Absent: the usual one.
+   * before the response ended, it is the tier that the gateway requested from it. Absent: the usual one.
    */
   readonly tier?: string
   /**
