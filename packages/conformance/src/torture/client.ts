@@ -74,7 +74,7 @@ export interface HttpResponse {
 }
 
 /** Returns the text of a response, and what is wrong with its frames. */
-function textOf(bytes: Buffer, contentType: string | undefined): { text: string; defect?: string } {
+export function decodedText(bytes: Buffer, contentType: string | undefined): { text: string; defect?: string } {
   if (!hasFrames(contentType)) return { text: bytes.toString('utf8') }
   try {
     return { text: readableText(bytes, contentType) }
@@ -109,7 +109,7 @@ export function exchange(
       clearTimeout(timer)
       const endMs = performance.now() - begun
       const bytes = Buffer.concat(parts)
-      const { text, defect } = textOf(bytes, headers['content-type'])
+      const { text, defect } = decodedText(bytes, headers['content-type'])
       resolve({ status, headers, bytes, text, headMs, endMs, broken: broken ?? defect })
     }
     const timer = setTimeout(() => {

@@ -9,6 +9,7 @@ import {
   inflateSync,
 } from 'node:zlib'
 import { statusIn } from '../../base/client-formats.ts'
+import { readableText } from '../../base/frames.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { bodyWithWords, eventsWithWords, formatOf, sleep } from '../../base/upstream-responses.ts'
 import { type Check, type CheckContext, type PairVariant, variantName, variantsOf } from '../check.ts'
@@ -85,11 +86,11 @@ async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<
 function believed({ bytes, headers }: HttpResponse): string | undefined {
   try {
     const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim())
-    return names
+    const plain = names
       .filter((name) => name !== '')
       .reverse()
       .reduce((data, name) => (undo[name] as Encode)(data), bytes)
-      .toString('utf8')
+    return readableText(plain, headers['content-type'])
   } catch {
     return undefined
   }

@@ -40,17 +40,15 @@ const kinds = {
   fine: 'of up to 128 levels passed',
 } as const
 
+/** What reading an error needs of a response. */
+type ErrorReply = Pick<HttpResponse, 'status' | 'text'> & Partial<Pick<HttpResponse, 'headers'>>
+
 const nestNames = ['objects', 'lists'] as const satisfies readonly Nest[]
-const notInDialect = (
-  format: ClientFormat,
-  { status, text }: Pick<HttpResponse, 'status' | 'text'>,
-): string | undefined =>
-  readError(format, { status, text }) === undefined ? `${status} not in the dialect: ${text.slice(0, 120)}` : undefined
-const refused = (
-  format: ClientFormat,
-  status: number,
-  answer: Pick<HttpResponse, 'status' | 'text'>,
-): string | undefined =>
+const notInDialect = (format: ClientFormat, answer: ErrorReply): string | undefined =>
+  readError(format, answer) === undefined
+    ? `${answer.status} not in the dialect: ${answer.text.slice(0, 120)}`
+    : undefined
+const refused = (format: ClientFormat, status: number, answer: ErrorReply): string | undefined =>
   answer.status === status
     ? notInDialect(format, answer)
     : `status ${answer.status} instead of ${status}: ${answer.text.slice(0, 120)}`

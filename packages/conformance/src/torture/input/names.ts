@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http'
 import type { ModelRoute } from '@modelgate/core'
+import { clientFormatRows } from '../../base/client-formats.ts'
 import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
@@ -120,7 +121,7 @@ export const hostileNames: Check = {
 
     for (const pair of clients)
       for (const [name, model] of Object.entries(hostile)) {
-        if (pair.client === 'gemini' && !fitsInPath(model)) continue
+        if (clientFormatRows[pair.client].inPath && !fitsInPath(model)) continue
         const what = `${pair.client}, ${name}`
         const calls = scene.calls.length
         const answer = await exchange(target, { ...pair, text: scene.marker, model }, { agent })

@@ -3,7 +3,7 @@ import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { errorEvent, malformed } from '../../base/streams.ts'
 import { beginStream, eventsWithWords, formatOf, resultWithin } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext, Pair, Target } from '../check.ts'
-import { send } from '../client.ts'
+import { decodedText, send } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
 
@@ -57,14 +57,17 @@ async function breakOnce(
   })
   const text = await new Promise<string>((resolve) => {
     const parts: Buffer[] = []
+    let type: string | undefined
     const done = (): void => {
       clearTimeout(timer)
-      resolve(Buffer.concat(parts).toString('utf8'))
+      const { text, defect } = decodedText(Buffer.concat(parts), type)
+      resolve(defect ?? readStream(pair.client, text).text)
     }
     const timer = setTimeout(done, 5000)
     const outgoing = send(target, { ...pair, model, stream: true, text: scene.marker })
     outgoing.on('error', done)
     outgoing.on('response', (incoming) => {
+      type = incoming.headers['content-type']
       incoming.on('data', (part: Buffer) => {
         parts.push(part)
         if (incoming.statusCode !== 200) return
@@ -76,7 +79,7 @@ async function breakOnce(
     })
   })
   scene.end()
-  return { calls: scene.calls.length, text: readStream(pair.client, text).text, begun }
+  return { calls: scene.calls.length, text, begun }
 }
 
 const next = (format: Format): Format => formats[(formats.indexOf(format) + 1) % formats.length] ?? format

@@ -144,6 +144,9 @@ const ownToClient = new Set([
   'retry-after',
   'transfer-encoding',
   'x-accel-buffering',
+  // AWS's SDKs read them. Values of an upstream are found by `back`.
+  'x-amzn-errortype',
+  'x-amzn-requestid',
   'x-request-id',
   'x-should-retry',
   // Express identifies itself.
