@@ -5,9 +5,9 @@ type Fetch = (input: Request | URL | string, init?: RequestInit) => Promise<Resp
 
 /**
  * API key for the SDK's providers, which never leaves this process. Without one, they would read the provider keys of the environment and send
- * them to the gateway.
+ * them to the gateway. It is random, because a call whose own credential equals it would get the app's token.
  */
-export const placeholderKey = 'modelgate'
+export const placeholderKey: string = crypto.randomUUID()
 
 /** Headers in which the SDK's providers send an API key. */
 const credentialHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']

@@ -176,6 +176,42 @@ describe('other models', () => {
   })
 })
 
+/** Returns a fetch function that rejects each request, and the requests. */
+function recorder() {
+  const sent: Request[] = []
+  const fetch = async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
+    sent.push(new Request(input, init))
+    return new Response('{}', { status: 400 })
+  }
+  return { sent, fetch }
+}
+
+it('sends a hostile name of a model to the path of its operation, for every kind of model', async () => {
+  const { sent, fetch } = recorder()
+  const name = 'gemini-3/../../../v1/admin/tokens?'
+  const modelOf = (format: WireFormat) => createModelgate({ ...gateway, fetch }, { apiKey: 'user-1', format })
+  const modelgate = modelOf('responses')
+  const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ...(['responses', 'chat', 'messages', 'gemini'] as const).map(
+      (format) =>
+        [
+          { responses: '/v1/responses', chat: '/v1/chat/completions', messages: '/v1/messages', gemini: '' }[format],
+          async () => generateText({ model: modelOf(format)(name), maxRetries: 0, prompt: 'Hi' }),
+        ] as const,
+    ),
+    ['/v1/embeddings', () => embed({ model: modelgate.embeddingModel(name), maxRetries: 0, value: 'Hi' })],
+    ['/v1/images/generations', () => generateImage({ model: modelgate.imageModel(name), maxRetries: 0, prompt: 'Hi' })],
+    ['/v1/audio/speech', () => generateSpeech({ model: modelgate.speechModel(name), maxRetries: 0, text: 'Hi' })],
+    [
+      '/v1/audio/transcriptions',
+      () => transcribe({ model: modelgate.transcriptionModel(name), maxRetries: 0, audio: new Uint8Array(8) }),
+    ],
+  ]
+  for (const [, call] of calls) await expect(call()).rejects.toThrow()
+  const paths = calls.map(([path]) => path).filter((path) => path !== '')
+  expect(sent.map(({ url }) => url)).toEqual(paths.map((path) => `http://gateway${path}`))
+})
+
 describe('formats', () => {
   it.each([
     ['claude-opus-5', '/v1/messages'],
@@ -193,6 +229,29 @@ describe('formats', () => {
       const model = createUser(format === undefined ? {} : { format })('vendor/fast')
       const { text } = await generateText({ model, maxRetries: 0, prompt: '[[say:a name with a slash]]' })
       expect(text).toContain('a name with a slash')
+    },
+  )
+
+  it.each(['vendor/gemini-3:free', 'gemini-3 100%', 'gemini-ü?x=1#y', 'gemini-3%2f..%2f..'])(
+    'calls the model %s by its name, and reports this name',
+    async (name) => {
+      const asked: string[] = []
+      const own = createTestGateway({
+        models: { '*': { upstream: 'chat', model: 'gpt-4.1' } },
+        plugins: [{ name: 'seen', onFinish: ({ model }) => void asked.push(String(model)) }],
+      })
+      const modelgate = createModelgate(own, { apiKey: 'user-1', format: 'gemini' })
+      const { response } = await generateText({ model: modelgate(name), maxRetries: 0, prompt: 'Hi' })
+      await streamText({ model: modelgate(name), maxRetries: 0, prompt: 'Hi' }).consumeStream()
+      await own.close()
+      expect([...asked, response.modelId]).toEqual([name, name, name])
+    },
+  )
+
+  it.each(['gemini-3/../../../v1/admin/tokens?', 'a/./b', '..', 'a//b', '', 'a\ud800'])(
+    'rejects the name %j, which no path can contain',
+    (name) => {
+      expect(() => createUser({ format: 'gemini' })(name)).toThrow(/^Invalid model name '/)
     },
   )
 
@@ -260,6 +319,24 @@ describe('credentials', () => {
     expect(await whoAmI({ apiKey: async () => `user-${++calls}` })).toEqual(['user-1', 'user-2', 'user-3', 'user-4'])
     expect(await whoAmI({ apiKey: 'user-2' }, { Authorization: 'Bearer user-3' })).toEqual(Array(4).fill('user-3'))
     expect(await whoAmI({ headers: { 'x-api-key': 'user-4' } })).toEqual(Array(4).fill('user-4'))
+  })
+
+  it.each(['modelgate', 'placeholder', ''])('of a call are never replaced, even if they are %j', async (token) => {
+    const { sent, fetch } = recorder()
+    for (const format of ['responses', 'chat', 'messages', 'gemini'] as const)
+      for (const headers of [
+        { Authorization: `Bearer ${token}` },
+        { 'x-api-key': token },
+        { 'x-goog-api-key': token },
+      ]) {
+        const model = createModelgate({ ...gateway, fetch }, { apiKey: 'user-app', format })('gpt-4.1')
+        await generateText({ model, maxRetries: 0, prompt: 'Hi', headers }).catch(() => undefined)
+        const [[name = '', value] = []] = Object.entries(headers)
+        // White space at the end of a header is no part of it.
+        expect(Object.fromEntries(sent.at(-1)?.headers ?? [])).toMatchObject({ [name.toLowerCase()]: value?.trim() })
+        expect([...(sent.at(-1)?.headers.values() ?? [])].join()).not.toContain('user-app')
+      }
+    expect(sent).toHaveLength(12)
   })
 
   it('are never read from the environment', async () => {

@@ -4,7 +4,9 @@ import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
 import type { Gateway } from '@modelgate/core'
 import { placeholderKey, withCredential } from './credentials.ts'
 import { formatOfModel, type WireFormat } from './formats.ts'
+import { encodeModelName } from './model-path.ts'
 import { stateless } from './stateless.ts'
+import { wrapModel } from './wrap-model.ts'
 
 /** Options of `createModelgate`. */
 export interface ModelgateOptions {
@@ -51,7 +53,8 @@ export interface ModelgateProvider {
  *
  * The gateway does retries and fallback: pass `maxRetries: 0` to the SDK's functions.
  *
- * @throws TypeError for an unknown `format`, or a `basePath` that does not start with a slash or ends with one.
+ * @throws TypeError for an unknown `format`, or a `basePath` that does not start with a slash or ends with one. The models' functions throw
+ *   it for a name that the path of the format `gemini` cannot contain.
  * @example
  * const modelgate = createModelgate(gateway, { apiKey: 'user-1' })
  * const { text } = await generateText({ model: modelgate('claude-opus-5'), prompt: 'Hello' })
@@ -71,8 +74,11 @@ export function createModelgate(gateway: Gateway, options: ModelgateOptions = {}
     responses: (modelId) => stateless(openai.responses(modelId)),
     chat: (modelId) => openai.chat(modelId),
     messages: (modelId) => anthropic(modelId),
-    // The SDK takes a name with a slash for a path below `/v1beta`.
-    gemini: (modelId) => google(modelId.includes('/') ? `models/${modelId}` : modelId),
+    gemini: (modelId) => {
+      // The SDK writes the name into the path unencoded, and takes a name with a slash for a path below `/v1beta`.
+      const path = encodeModelName(modelId)
+      return wrapModel(google(path.includes('/') ? `models/${path}` : path), { modelId })
+    },
   } satisfies Record<WireFormat, ModelgateProvider['languageModel']>
   const checked = (name: WireFormat): WireFormat => {
     if (Object.hasOwn(languageModels, name)) return name

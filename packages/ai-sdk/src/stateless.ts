@@ -1,7 +1,4 @@
-import type { OpenAIProvider } from '@ai-sdk/openai'
-
-type LanguageModel = ReturnType<OpenAIProvider['responses']>
-type CallOptions = Parameters<LanguageModel['doGenerate']>[0]
+import { type CallOptions, type LanguageModel, wrapModel } from './wrap-model.ts'
 
 /** Options of `@ai-sdk/openai` with which a call decides about stored state itself. */
 const stateOptions = ['store', 'previousResponseId', 'conversation']
@@ -17,11 +14,4 @@ function withoutStore(options: CallOptions): CallOptions {
  * Wraps a model of the Responses API so that it sends complete messages. By default, the SDK refers to stored reasoning and messages by their ids:
  * a saved conversation would fail after a restart of the process, or with `responses: { store: false }`.
  */
-export const stateless = (model: LanguageModel): LanguageModel => ({
-  specificationVersion: model.specificationVersion,
-  provider: model.provider,
-  modelId: model.modelId,
-  supportedUrls: model.supportedUrls,
-  doGenerate: (options) => model.doGenerate(withoutStore(options)),
-  doStream: (options) => model.doStream(withoutStore(options)),
-})
+export const stateless = (model: LanguageModel): LanguageModel => wrapModel(model, { optionsFor: withoutStore })

@@ -92,6 +92,7 @@ describe('a body for InvokeModel', () => {
       model: 'm',
       stream: true,
       header: (name) => (name === 'anthropic-beta' ? beta : undefined),
+      isRepeated: () => false,
     })
 
   test('contains the version, but neither model nor stream', () => {
@@ -107,12 +108,19 @@ describe('a body for InvokeModel', () => {
     expect(edit({ anthropic_beta: ['a'] }, 'b, a,,c')?.set?.anthropic_beta).toEqual(['a', 'b', 'c'])
     expect(edit({}, '')?.set).not.toHaveProperty('anthropic_beta')
     expect(edit({}, 'a,b', ['b'])?.set?.anthropic_beta).toEqual(['b'])
+    expect(edit({ anthropic_beta: 'own' }, 'a')?.set?.anthropic_beta).toEqual(['own', 'a'])
+    expect(edit({ anthropic_beta: null }, 'a')?.set?.anthropic_beta).toEqual(['a'])
   })
 })
 
 test('adds beta flags for Claude, and for no other model, to Converse requests', () => {
   const { edit } = bedrock({ region, formats: ['converse'] }).hosting?.converse ?? {}
-  const call = { body: { additionalModelRequestFields: { top_k: 1 } }, stream: false, header: () => 'a, b' }
+  const call = {
+    body: { additionalModelRequestFields: { top_k: 1 } },
+    stream: false,
+    header: () => 'a, b',
+    isRepeated: () => false,
+  }
   expect(edit?.({ ...call, model: 'anthropic.claude-x' })).toEqual({
     set: { additionalModelRequestFields: { top_k: 1, anthropic_beta: ['a', 'b'] } },
     losses: [],

@@ -153,17 +153,17 @@ function accessKeyProblems(credentials: unknown): string[] {
 const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
   modelInPath: { whole: '/{id}/invoke', stream: '/{id}/invoke-with-response-stream' },
   body: 'invoke',
-  edit({ body, header }: HostedCall) {
+  edit({ body, header, isRepeated }: HostedCall) {
     const set: JsonObject = { anthropic_version: body.anthropic_version ?? 'bedrock-2023-05-31' }
-    const { value, losses } = betaFlags(betas, body.anthropic_beta, '/anthropic_beta', header)
+    const { value, losses } = betaFlags(betas, body.anthropic_beta, ['anthropic_beta'], isRepeated, header)
     if (value !== undefined) set.anthropic_beta = value
     return { set, drop: ['model', 'stream'], losses }
   },
   ...(betas === undefined
     ? {}
     : {
-        editHosted({ body }: HostedCall) {
-          const { value, losses } = betaFlags(betas, body.anthropic_beta, '/anthropic_beta')
+        editHosted({ body, isRepeated }: HostedCall) {
+          const { value, losses } = betaFlags(betas, body.anthropic_beta, ['anthropic_beta'], isRepeated)
           return value === undefined ? {} : { set: { anthropic_beta: value }, losses }
         },
       }),
@@ -188,14 +188,16 @@ const converse: Hosting = {
  */
 const claudeByConverse = (betas: readonly string[] | undefined, takesHeader: (model: string) => boolean): Hosting => ({
   ...converse,
-  edit({ body, model, header }: HostedCall) {
+  edit({ body, model, header, isRepeated }: HostedCall) {
     const { additionalModelRequestFields: fields } = body
     const own = isObject(fields) ? fields : {}
-    const at = '/additionalModelRequestFields/anthropic_beta'
-    const { value, losses } = betaFlags(betas, own.anthropic_beta, at, takesHeader(model) ? header : undefined)
-    return value === undefined
-      ? { losses }
-      : { set: { additionalModelRequestFields: { ...own, anthropic_beta: value } }, losses }
+    const at = ['additionalModelRequestFields', 'anthropic_beta']
+    const added = takesHeader(model) ? header : undefined
+    const { value, losses } = betaFlags(betas, own.anthropic_beta, at, isRepeated, added)
+    if (value === undefined) return { losses }
+    // Other vendors' models reject the member.
+    const flags = value.length === 0 && own.anthropic_beta === undefined ? {} : { anthropic_beta: value }
+    return { set: { additionalModelRequestFields: { ...own, ...flags } }, losses }
   },
 })
 
@@ -204,35 +206,45 @@ const longestFlag = 128
 
 interface BetaFlags {
   /** The flags to forward; undefined if the body needs no change. */
-  readonly value?: string[]
-  /** The flags that are dropped. */
+  readonly value?: Json[]
+  /** The flags that are dropped, and the repetition of the field. */
   readonly losses: readonly Loss[]
 }
 
 /**
- * Returns the beta flags of a request that may be forwarded: those of a body's field, then those of the client's header.
+ * Returns the beta flags of a request that may be forwarded: those of a body's field, then those of the client's header. A value that is
+ * not a list counts as one flag.
  *
  * @param betas the flags that may be forwarded. Default: all
+ * @param path names from the body's root to the field
  */
 function betaFlags(
   betas: readonly string[] | undefined,
   field: Json | undefined,
-  at: string,
+  path: readonly string[],
+  isRepeated: HostedCall['isRepeated'],
   header: HostedCall['header'] = () => undefined,
 ): BetaFlags {
+  const at = `/${path.join('/')}`
   const losses: Loss[] = []
-  const isForwarded = (flag: Json, path: string): flag is string => {
+  const isForwarded = (flag: Json, place: string): boolean => {
     if (betas === undefined || (typeof flag === 'string' && betas.includes(flag))) return true
     const name = typeof flag === 'string' ? `'${flag.slice(0, longestFlag)}'` : 'a value that is not a string'
     const detail = `the upstream's option 'betas' does not contain ${name}`
-    losses.push({ path, kind: 'unsupported', severity: 'note', detail })
+    losses.push({ path: place, kind: 'unsupported', severity: 'note', detail })
     return false
   }
-  const own = Array.isArray(field) ? field : []
+  const own = Array.isArray(field) ? field : field === undefined || field === null ? [] : [field]
   const sent = (header('anthropic-beta') ?? '').split(',').map((flag) => flag.trim())
   const forwarded = own.filter((flag) => isForwarded(flag, at))
   const added = sent.filter((flag) => flag !== '' && isForwarded(flag, '/anthropic-beta'))
-  if (added.length === 0 && forwarded.length === own.length) return { losses }
+  // Bedrock might read another occurrence of the field than the checked one.
+  const repeated = (betas !== undefined || added.length > 0) && isRepeated(...path)
+  if (repeated) {
+    const detail = 'the member occurs more than once, and only its last value is used'
+    losses.push({ path: at, kind: 'approximated', severity: 'note', detail })
+  }
+  if (!repeated && added.length === 0 && forwarded.length === own.length) return { losses }
   return { value: [...new Set([...forwarded, ...added])], losses }
 }
 

@@ -123,7 +123,7 @@ it.each(['[]', '"text"', '1', 'null'])('rejects %s, which is not an object', (te
 
 describe('a host’s edit', () => {
   it('receives the edited body, the model, the stream flag and the client’s headers', () => {
-    const seen: Omit<HostedCall, 'header'>[] = []
+    const seen: Omit<HostedCall, 'header' | 'isRepeated'>[] = []
     const headers: (string | undefined)[] = []
     const edit = ({ body, model, stream, header }: HostedCall) => {
       seen.push({ body, model, stream })
@@ -134,6 +134,22 @@ describe('a host’s edit', () => {
     expect(dressed('{"a":1,"c":1}', wishes, { edit }).text).toBe('{"a":1,"b":2,"d":{"e":4}}')
     expect(seen).toEqual([{ body: { a: 1, b: 2, d: { e: 4 } }, model: 'm', stream: true }])
     expect(headers).toEqual(['<anthropic-beta>'])
+  })
+
+  it.each([
+    ['{"a":1}', ['a'], false],
+    ['{"a":1,"b":{"a":2}}', ['a'], false],
+    ['{"a":1,"\\u0061":1}', ['a'], true],
+    ['{"a":{"b":1,"c":2}}', ['a', 'b'], false],
+    ['{"a":{"b":1,"b":2}}', ['a', 'b'], true],
+    ['{"a":{"b":1},"a":{}}', ['a', 'b'], true],
+    ['{"a":[{"b":1,"b":2}]}', ['a', 'b'], false],
+    ['{"a":"{\\"b\\":1}"}', ['a', 'b'], false],
+    ['{}', ['a', 'b'], false],
+  ])('learns whether %s repeats the member %j: %j', (body, path, expected) => {
+    const seen: boolean[] = []
+    dressed(body, {}, { edit: ({ isRepeated }) => ({ set: { repeated: seen.push(isRepeated(...path)) } }) })
+    expect(seen).toEqual([expected])
   })
 
   it.each<[string, BodyOverrides, string]>([

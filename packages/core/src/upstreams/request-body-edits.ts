@@ -50,7 +50,8 @@ export function editRequestBody(
     whole = { ...whole, ...marks }
   }
   if (hosting?.edit === undefined) return edited ?? body
-  const { set = {}, drop = [], losses = [] } = hosting.edit({ body: whole, ...call })
+  const isRepeated = (...path: readonly string[]): boolean => repeats(edited ?? text, path)
+  const { set = {}, drop = [], losses = [] } = hosting.edit({ body: whole, ...call, isRepeated })
   for (const loss of losses) call.lost(loss)
   if (Object.keys(set).length === 0 && drop.length === 0) return edited ?? body
   return editJson(edited ?? text, membersOf(edited ?? text), set, drop)
@@ -87,6 +88,14 @@ function applyOverrides(
 }
 
 const membersOf = (text: string): readonly Member[] => scanJson(text, Number.POSITIVE_INFINITY).members
+
+/** Returns whether a JSON object contains a member more than once, or an object on the path to it. */
+function repeats(object: string, [name, ...inner]: readonly string[]): boolean {
+  const found = membersOf(object).filter(({ key }) => key === name)
+  const [only] = found
+  if (only === undefined || found.length > 1) return found.length > 1
+  return inner.length > 0 && repeats(object.slice(only.start, only.end), inner)
+}
 
 const writeObject = (members: Iterable<readonly [string, string | undefined]>): string =>
   `{${[...members].flatMap(([key, value]) => (value === undefined ? [] : `${JSON.stringify(key)}:${value}`)).join(',')}}`

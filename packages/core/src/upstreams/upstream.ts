@@ -131,6 +131,12 @@ export interface HostedCall {
   readonly stream: boolean
   /** Returns a header of the client by its lower-case name. */
   header(name: string): string | undefined
+  /**
+   * Returns whether the body's text contains a member more than once, or an object on the path to it. `body` has only the last occurrence.
+   *
+   * @param path names from the body's root to the member
+   */
+  isRepeated(...path: readonly string[]): boolean
 }
 
 /** Changes to the top-level members of a body. */

@@ -98,6 +98,12 @@ export const lacksContent = (item: JsonObject): boolean => {
   return typeof item[member] !== 'string' || item[member] === ''
 }
 
+/** Places in a reference to a prompt template of OpenAI: its id, and the files of its variables. */
+const promptPlaces = (prompt: string): ReferencePlace[] => [
+  ...of('prompts', `${prompt}.id`),
+  ...of('files', `${prompt}.variables.*.file_id`),
+]
+
 /** Places of files and containers in a list of tools of the Responses API. */
 const responsesTools = (tools: string): ReferencePlace[] => [
   ...of('vectorStores', `${tools}.vector_store_ids[]`),
@@ -203,9 +209,8 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
       isReference: (_, item) => isItemReference(item) || lacksContent(item),
     },
     ...of('conversations', 'conversation', 'conversation.id'),
-    ...of('prompts', 'prompt.id'),
+    ...promptPlaces('prompt'),
     ...responsesItems('input[]'),
-    ...of('files', 'prompt.variables.*.file_id'),
     ...responsesTools('tools[]'),
   ],
   conversations: [
@@ -231,10 +236,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     ...of('guardrails', 'guardrailConfig.guardrailIdentifier'),
   ],
   // Requests for secrets of sessions, and the messages of sessions.
-  'realtime-sessions': [
-    ...of('prompts', 'session.prompt.id', 'response.prompt.id', 'prompt.id'),
-    ...of('files', 'session.prompt.variables.*.file_id', 'response.prompt.variables.*.file_id'),
-  ],
+  'realtime-sessions': ['session.prompt', 'response.prompt', 'prompt'].flatMap(promptPlaces),
   'image-edits': of('files', 'images[].file_id', 'mask.file_id'),
   images: withStoredUri([
     'instances[].image.gcsUri',

@@ -313,6 +313,74 @@ describe('the beta flags of a body of Converse', () => {
   })
 })
 
+describe('the option `betas` of Bedrock', () => {
+  const note = (at: string, flag: string) => [at, `the upstream's option 'betas' does not contain ${flag}`]
+  const noString = 'a value that is not a string'
+  const repetition = (at: string) => [at, 'the member occurs more than once, and only its last value is used']
+  const nested = '/additionalModelRequestFields/anthropic_beta'
+  const send = async (path: string, body: string) => {
+    const upstreams = { b: bedrock({ region: 'us-east-1', apiKey: secret, betas: ['b2'] }) }
+    const answer = asJson(path.endsWith('converse') ? conversed : message)
+    const { post, seen, finished } = setUpBedrock({ [host]: answer }, { upstreams })
+    const response = await post(path, body, { 'anthropic-version': '2023-06-01' })
+    const losses = finished[0]?.losses.map(({ path: at, detail }) => [at, detail])
+    return { status: response.status, sent: seen[0]?.body ?? '', losses }
+  }
+  const rest = '"max_tokens":10,"messages":[{"role":"user","content":"hi"}]'
+  const invoke = (member: string) => `{"anthropic_version":"bedrock-2023-05-31",${member},${rest}}`
+  const converse = (member: string) => `{"messages":${JSON.stringify(hi)},${member}}`
+  /** A body of each kind with these members, and the place of the flags in it. */
+  const kinds = [
+    ['InvokeModel', pathTo(claude, 'invoke'), '/anthropic_beta', invoke],
+    ['Messages', '/v1/messages', '/anthropic_beta', (member: string) => `{"model":"${claude}",${member},${rest}}`],
+    [
+      'Converse',
+      pathTo(claude, 'converse'),
+      nested,
+      (member: string) => converse(`"additionalModelRequestFields":{${member}}`),
+    ],
+  ] as const
+
+  describe.each(kinds)('%s', (_, path, at, bodyWith) => {
+    /** The flags that the upstream got, each occurrence of the member. */
+    const flagsIn = (body: string) => body.match(/"anthropic_beta":(?:\[[^\]]*\]|"[^"]*"|[^,}]+)/g)
+
+    it.each([
+      ['"b1"', "'b1'"],
+      ['"b1,b2"', "'b1,b2'"],
+      ['{"0":"b1"}', noString],
+      ['1', noString],
+      ['true', noString],
+      ['[["b1"]]', noString],
+    ])('drops and reports the value %s', async (value, flag) => {
+      const { status, sent, losses } = await send(path, bodyWith(`"anthropic_beta":${value}`))
+      expect([status, flagsIn(sent), losses]).toEqual([200, ['"anthropic_beta":[]'], [note(at, flag)]])
+    })
+
+    it.each(['"b2"', 'null', '["b2"]'])('passes the value %s', async (value) => {
+      const { sent, losses } = await send(path, bodyWith(`"anthropic_beta":${value}`))
+      expect([flagsIn(sent), losses]).toEqual([[`"anthropic_beta":${value}`], []])
+    })
+
+    it.each(['"anthropic_beta":["b1"],"anthropic_beta":["b2"]', '"anthropic_beta":"b1","anthropic_\\u0062eta":["b2"]'])(
+      'forwards one member in place of %s',
+      async (members) => {
+        const { sent, losses } = await send(path, bodyWith(members))
+        expect([flagsIn(sent), losses]).toEqual([['"anthropic_beta":["b2"]'], [repetition(at)]])
+        expect(sent).not.toContain('b1')
+      },
+    )
+  })
+
+  it('forwards one member in place of two that hold the flags', async () => {
+    const fields = (inner: string) => `"additionalModelRequestFields":${inner}`
+    const body = converse(`${fields('{"anthropic_beta":["b1"]}')},${fields('{"top_k":12345678901234567890}')}`)
+    const { sent, losses } = await send(pathTo(claude, 'converse'), body)
+    expect(sent).toBe(converse(fields('{"top_k":12345678901234567890}')))
+    expect(losses).toEqual([repetition(nested)])
+  })
+})
+
 describe('InvokeModel with a body of Anthropic', () => {
   const body = `{"anthropic_version":"bedrock-2023-05-31",  "max_tokens":10,"anthropic_beta":["b1"],"messages":[{"role":"user","content":"hi"}]}`
 
@@ -336,21 +404,27 @@ describe('InvokeModel with a body of Anthropic', () => {
     ])
   })
 
-  test.each(['a\r\nx: 1', 'ā', 'x'.repeat(129), ''])(
-    'is rejected before any upstream call for the beta flag %j',
-    async (flag) => {
-      const { post, seen } = setUp({ m: asJson(message) })
-      const response = await post(
-        pathTo('claude-x', 'invoke'),
-        JSON.stringify({ ...JSON.parse(body), anthropic_beta: [flag] }),
-      )
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { message: expect.stringContaining("Invalid value for 'anthropic_beta'") },
-      ])
-      expect(seen).toEqual([])
-    },
-  )
+  test.each([
+    { flags: ['a\r\nx: 1'] },
+    { flags: ['ā'] },
+    { flags: ['x'.repeat(129)] },
+    { flags: [''] },
+    { flags: ['b1', 3] },
+    { flags: 3 },
+    { flags: { b1: true } },
+    { flags: 'b1,b2' },
+  ])('is rejected before any upstream call for the beta flags %j', async ({ flags }) => {
+    const { post, seen } = setUp({ m: asJson(message) })
+    const response = await post(
+      pathTo('claude-x', 'invoke'),
+      JSON.stringify({ ...JSON.parse(body), anthropic_beta: flags }),
+    )
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { message: expect.stringContaining("Invalid value for 'anthropic_beta'") },
+    ])
+    expect(seen).toEqual([])
+  })
 
   test('loses the beta flags that the upstream’s option does not contain, and reports them', async () => {
     const upstreams = { b: bedrock({ region: 'us-east-1', apiKey: secret, betas: ['b2'] }) }
@@ -376,6 +450,8 @@ describe('InvokeModel with a body of Anthropic', () => {
       model: 'claude-x',
     })
     expect(seen[0]?.headers.get('anthropic-beta')).toBe('b1')
+    await post(pathTo('claude-x', 'invoke'), body.replace('["b1"]', '"b1"'))
+    expect(seen[1]?.headers.get('anthropic-beta')).toBe('b1')
   })
 
   test('is streamed as frames with Anthropic’s events', async () => {

@@ -42,11 +42,12 @@ const flag = /^[\w.:-]{1,128}$/
 const maxFlags = 64
 
 function flagsIn(value: Json | undefined): string[] {
-  const flags = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-  if (flags.length > maxFlags || flags.some((one) => !flag.test(one)))
+  const given = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+  const flags = given.filter((one) => typeof one === 'string' && flag.test(one)) as string[]
+  if (given.length > maxFlags || flags.length < given.length)
     throw new GatewayError(
       'invalid_request',
-      `Invalid value for 'anthropic_beta': send at most ${maxFlags} names of beta features, each of at most 128 letters, digits, '-', '_', '.' and ':'.`,
+      `Invalid value for 'anthropic_beta': send a list of at most ${maxFlags} names of beta features, each of at most 128 letters, digits, '-', '_', '.' and ':'.`,
       { param: 'anthropic_beta' },
     )
   return flags

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
+import type { GatewayConfig } from '../../config/config.ts'
 import type { FinishEvent } from '../../config/plugin.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'
 import { openai } from '../../upstreams/openai.ts'
 import { openaiCompatible } from '../../upstreams/openai-compatible.ts'
 
-function setUp() {
+function setUp(config: Pick<GatewayConfig, 'references'> = {}) {
   const sent: { url: string; body: string }[] = []
   const finished: FinishEvent[] = []
   const answer = '{ "value":"ek_1",  "expires_at": 12345678901234567890 }'
@@ -15,6 +16,7 @@ function setUp() {
       none: openaiCompatible({ baseURL: 'http://x/v1' }),
     },
     models: { alias: { upstream: 'up', model: 'real' }, none: 'none' },
+    ...config,
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
     fetch: async (input, init) => {
@@ -62,6 +64,18 @@ it.each([
   expect(finished).toMatchObject([
     { operation: 'realtime-sessions', model: 'alias', upstreamModel: 'real', lane: 'wire' },
   ])
+})
+
+it.each([
+  ['/v1/realtime/sessions', { model: 'alias' }, 'prompt'],
+  ['/v1/realtime/client_secrets', { session: { type: 'realtime', model: 'alias' } }, 'session.prompt'],
+])('%s rejects a file of a variable that another caller may own', async (path, body, at) => {
+  const prompt = { id: 'pmpt_own', variables: { chart: { type: 'input_file', file_id: 'file_1' } } }
+  const { post, sent } = setUp({ references: { prompts: ['pmpt_own'] } })
+  const withPrompt = 'session' in body ? { session: { ...body.session, prompt } } : { ...body, prompt }
+  const reply = await post(path, JSON.stringify(withPrompt))
+  expect([reply.status, await reply.json()]).toMatchObject([400, { error: { param: `${at}.variables.chart.file_id` } }])
+  expect(sent).toEqual([])
 })
 
 it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { isItemReference, isStoredUri, lacksContent } from '../../formats/references/places.ts'
+import { isItemReference, isStoredUri, lacksContent, referencePlaces } from '../../formats/references/places.ts'
 import { asJson, asStream, completion, generated, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'
 import { openai } from '../../upstreams/openai.ts'
@@ -17,6 +17,15 @@ const gateway = (config: object) =>
     logger: false,
     ...config,
   })
+
+it.each(Object.entries(referencePlaces))(
+  'a body of %s has a place for the files of each prompt template',
+  (_, places) => {
+    const pathsOf = (wanted: string) => places.filter(({ kind }) => kind === wanted).map(({ path }) => path)
+    const files = pathsOf('files')
+    for (const path of pathsOf('prompts')) expect(files).toContain(path.replace(/id$/, 'variables.*.file_id'))
+  },
+)
 
 describe('the setting `references`', () => {
   it.each([
