@@ -2,7 +2,14 @@ import type { Gateway, Inbound, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
 import { errorOf, readStream } from './client-events.ts'
-import { type ClientFormat, clientFormatRows, type DialectError, pathOf, queryOf } from './client-formats.ts'
+import {
+  type ClientFormat,
+  clientFormatRows,
+  type DialectError,
+  errorNameIn,
+  pathOf,
+  queryOf,
+} from './client-formats.ts'
 import { eventData } from './content/content.ts'
 import { readableText } from './frames.ts'
 import { objectOf, parseJson } from './json.ts'
@@ -31,13 +38,13 @@ export const transportOf =
     discard() {},
   })
 
-/** Returns the response to a streaming client of `format`, as status and text. */
+/** Returns the response to a streaming client of `format`: status, text and, where a header has it, the error's name. */
 export async function fetchStream(
   gateway: Gateway,
   format: ClientFormat,
   body: string,
   transport: Transport,
-): Promise<{ status: number; text: string }> {
+): Promise<{ status: number; text: string; name: string }> {
   const inbound: Inbound = {
     method: 'POST',
     path: pathOf(format, { stream: true }),
@@ -47,12 +54,14 @@ export async function fetchStream(
     signal: new AbortController().signal,
   }
   const reply = await adapterFunctions(gateway).handle(inbound, transport)
-  if (typeof reply.body === 'string') return { status: reply.status, text: reply.body }
+  const { status } = reply
+  const name = errorNameIn(format, (header) => reply.headers[header])
+  if (typeof reply.body === 'string') return { status, text: reply.body, name }
   const parts: Uint8Array[] = []
   if (reply.body instanceof Uint8Array) parts.push(reply.body)
   else if (reply.body !== null) for await (const part of reply.body) parts.push(part)
   const text = readableText(Buffer.concat(parts), reply.headers['content-type'])
-  return { status: reply.status, text }
+  return { status, text, name }
 }
 
 /** Returns the byte offset after each event of a stream, including the last one. */

@@ -33,6 +33,8 @@ export const meanings: readonly Meaning[] = [
   { at: /is_error$/, value: true, as: ['error:', 'error'] },
   { at: /toolResult\/status$/, value: 'error', as: ['error:', true] },
   { at: /nullable$/, value: true, as: ['null'] },
+  // the prompt cache
+  { at: /prompt_cache_options\/mode$/, value: 'implicit', as: ['ephemeral'] },
   // roles
   { at: /role$/, value: 'assistant', as: ['model'] },
   { at: /role$/, value: 'model', as: ['assistant'] },
@@ -58,6 +60,13 @@ export const exemptions: readonly Exemption[] = [
   { from: 'chat', at: /\[role=function\]\/name$/, to: ['messages', 'responses', 'converse'], why: namedById },
   { from: 'messages', at: /\/(is_error|disable_parallel_tool_use|strict)$/, value: false, why: silence },
   { from: 'messages', at: /^\/tools\/\*\[(Beta)?Tool\]\/type$/, why: silence },
+  {
+    from: 'messages',
+    at: /^\/cache_control\/(type|ttl)$/,
+    value: /^(ephemeral|5m)$/,
+    to: ['chat', 'responses'],
+    why: 'these formats cache every prompt, unless the request refuses it, for at least five minutes',
+  },
   { from: 'messages', at: /^\/speed$/, value: 'standard', why: silence },
   { from: 'messages', at: /^\/service_tier$/, value: 'auto', to: ['gemini', 'converse'], why: silence },
   {
@@ -78,6 +87,16 @@ export const exemptions: readonly Exemption[] = [
     to: ['messages', 'responses', 'converse'],
     why: silence,
   },
+  ...(['chat', 'responses'] as const).flatMap((from): Exemption[] => [
+    { from, at: /^\/prompt_cache_options\/mode$/, value: 'implicit', to: ['chat', 'responses'], why: silence },
+    {
+      from,
+      at: /^\/prompt_cache_options\/mode$/,
+      value: 'explicit',
+      to: ['messages'],
+      why: 'messages caches only up to marks, unless the request asks for more',
+    },
+  ]),
   {
     from: 'responses',
     at: /^\/include\/\*$/,

@@ -49,6 +49,8 @@ const words: readonly RegExp[] = [
   // `required`, `any` and `ANY` are equivalent; `auto`, text output and no reasoning are defaults.
   /^\/(tool_choice|function_call|tool_choice\/mode|toolConfig\/functionCallingConfig\/mode)$/,
   /^\/(reasoning\/summary|reasoning\/effort|reasoning_effort)$/,
+  // Marks of the prompt cache are `ephemeral` in other formats; `explicit` there means that only marks are cached.
+  /\/(prompt_cache_breakpoint|prompt_cache_options)\/mode$/,
   // Requested additions to the response: seals are always returned.
   /^\/include\/\d+$/,
 ]

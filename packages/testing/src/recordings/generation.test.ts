@@ -30,9 +30,9 @@ const real: Readonly<Record<string, readonly [FakeFormat, vendor: string]>> = {
   gemini: ['gemini', 'google'],
   'openai-responses': ['responses', 'openai'],
 }
-/** Errors about state of the recorded provider: its own seals, and stored items. */
+/** Errors about state of the recorded provider: its own seals, stored items and cached contents. */
 const knownElsewhere =
-  /Invalid `(signature|data)`|Corrupted thought signature|encrypted content .* could not be verified|Previous response with id/
+  /Invalid `(signature|data)`|Corrupted thought signature|encrypted content .* could not be verified|Previous response with id|CachedContent not found/
 
 function* recorded(): Generator<Exchange> {
   const [head = '', ...lines] = readFileSync(join(folder, 'INDEX.tsv'), 'utf8').split('\n')

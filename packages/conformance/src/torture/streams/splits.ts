@@ -10,6 +10,7 @@ import {
   whyNoRecordings,
 } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
+import { withoutTimes } from '../../base/times.ts'
 import { type Cuts, cut } from '../../base/upstream-fetch.ts'
 import { beginStream } from '../../base/upstream-responses.ts'
 import type { Check, CheckContext } from '../check.ts'
@@ -135,10 +136,7 @@ const longIds = /"(?:(?:\w+_)?id|responseId)":\s*"([^"]{8,})"/g
 
 /** Removes ids and times, which a gateway generates for each response if the client's format requires them. */
 function settled(text: string): string {
-  let plain = text
-    .replaceAll(/"(created|created_at|completed_at)":\s*\d+/g, '"$1":0')
-    .replaceAll(/"(createTime|created_at)":\s*"[^"]*"/g, '"$1":""')
-    .replaceAll(/"(\w+_duration)":\s*\d+/g, '"$1":0')
+  let plain = withoutTimes(text)
   const ids = new Set([...plain.matchAll(longIds)].map(([, id = '']) => id))
   for (const [place, id] of [...ids].entries()) plain = plain.replaceAll(id, `#${place}`)
   return plain
