@@ -10,7 +10,7 @@ import {
 } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { createTokens, memoryStorage } from '@modelgate/tokens'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 
 const provider = createFakeProvider({ models: ['sonnet-real', 'haiku-real'] })
 const finished: FinishEvent[] = []
@@ -77,6 +77,42 @@ const retrieve = async (token: string, id: string) =>
   }
 
 const batchEvents = () => finished.filter(({ operation }) => operation === 'batch')
+
+describe('an interrupted creation of a batch', () => {
+  test('is completed and recorded for its owner if the client disconnects meanwhile', async () => {
+    const leaving = new AbortController()
+    gateway = setUp({
+      async fetch(input, init) {
+        leaving.abort()
+        if (init?.signal?.aborted) throw new Error('aborted')
+        return provider.fetch(input, init)
+      },
+    })
+    await gateway
+      .fetch(`http://gateway${path}`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'ann', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
+        body: JSON.stringify({ requests: [line('a', 'sonnet')] }),
+        signal: leaving.signal,
+      })
+      .catch(() => undefined)
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    const list = (await (await send('ann', 'GET', path)).json()) as { data: object[] }
+    expect(list.data).toHaveLength(1)
+    expect(batchEvents()).toEqual([])
+  })
+
+  test('is charged for the input of each model at the price of batches if its response is lost', async () => {
+    gateway = setUp({ fetch: async () => new Response('<html>') })
+    const response = await send('ann', 'POST', path, { requests: [line('a', 'sonnet'), line('b', 'haiku')] })
+    expect(response.status).toBe(502)
+    expect(batchEvents()).toMatchObject([
+      { model: 'sonnet', outcome: 'failed', tier: 'batch', basis: 'partial', attempts: [{ upstream: 'one' }] },
+      { model: 'haiku', outcome: 'failed', tier: 'batch', basis: 'partial', attempts: [{ upstream: 'one' }] },
+    ])
+    for (const { usage } of batchEvents()) expect(usage?.input.total).toBeGreaterThan(0)
+  })
+})
 
 describe('a batch of messages', () => {
   test("is sent with the upstream's names of the models, and with the overrides of their targets", async () => {

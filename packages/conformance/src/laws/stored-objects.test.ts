@@ -1,6 +1,7 @@
 import {
   anthropic,
   createGateway,
+  type FinishEvent,
   type Gateway,
   type GatewayConfig,
   gemini,
@@ -11,9 +12,13 @@ import {
 } from '@modelgate/core'
 import { routes } from '@modelgate/core/test-support'
 import { createFakeProvider } from '@modelgate/testing'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 
-const provider = createFakeProvider({ models: ['gpt', 'claude', 'gemini-pro', 'gemini-flash'] })
+const provider = createFakeProvider({
+  models: ['gpt', 'claude', 'gemini-pro', 'gemini-flash'],
+  // Read at each call, so that it follows a test's clock.
+  now: () => Date.now(),
+})
 const dayMs = 24 * 60 * 60 * 1000
 let gateway: Gateway
 let clock = 0
@@ -367,21 +372,53 @@ describe('a resumable upload', () => {
     expect((await sendPart('ann', url, 'query')).status).toBe(404)
   })
 
-  test('is forgotten after a day, and an identity may have 100 unfinished ones', async () => {
-    const url = uploadUrlOf(await startUpload('ann'))
-    for (let count = 1; count < 100; count++) expect((await startUpload('ann')).status).toBe(200)
-    const before = provider.requests.length
-    const rejected = await startUpload('ann')
-    expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('100 unfinished uploads')])
-    expect(provider.requests).toHaveLength(before)
-    expect((await startUpload('bob')).status).toBe(200)
-    expect((await sendPart('ann', url, 'upload, finalize', 'hello')).status).toBe(200)
-    const next = uploadUrlOf(await startUpload('ann'))
-    expect((await startUpload('ann')).status).toBe(400)
-    clock += dayMs + 1000
-    expect((await sendPart('ann', next, 'query')).status).toBe(404)
+  test('is forgotten after a day, and the 101st unfinished one of an identity replaces the oldest one', async () => {
+    const foreign = uploadUrlOf(await startUpload('bob'))
+    const urls: string[] = []
+    for (let count = 0; count < 101; count++) {
+      const started = await startUpload('ann')
+      expect(started.status).toBe(200)
+      urls.push(uploadUrlOf(started))
+    }
+    const [oldest = '', second = '', third = ''] = urls
+    expect((await sendPart('ann', oldest, 'query')).status).toBe(404)
+    expect((await sendPart('ann', second, 'upload, finalize', 'hello')).status).toBe(200)
     expect((await startUpload('ann')).status).toBe(200)
+    expect((await sendPart('ann', third, 'query')).status).toBe(200)
+    expect((await sendPart('bob', foreign, 'query')).status).toBe(200)
+    clock += dayMs + 1000
+    expect((await sendPart('ann', third, 'query')).status).toBe(404)
   })
+
+  test.each([
+    [400, undefined, false],
+    [404, undefined, false],
+    [410, undefined, false],
+    [503, 'final', false],
+    [400, 'active', true],
+    [403, undefined, true],
+    [429, undefined, true],
+    [503, undefined, true],
+  ] as const)(
+    'after an error %i of the upstream with the status %s continues: %s',
+    async (status, state, continues) => {
+      let fails = false
+      const headers = state === undefined ? {} : { 'x-goog-upload-status': state }
+      gateway = setUp({
+        fetch: (input, init) =>
+          fails
+            ? Promise.resolve(Response.json({ error: { code: status, message: 'no' } }, { status, headers }))
+            : provider.fetch(input, init),
+      })
+      const url = uploadUrlOf(await startUpload('ann'))
+      fails = true
+      expect((await sendPart('ann', url, 'cancel')).status).toBeGreaterThanOrEqual(400)
+      fails = false
+      const before = provider.requests.length
+      expect((await sendPart('ann', url, 'query')).status).toBe(continues ? 200 : 404)
+      expect(provider.requests).toHaveLength(before + (continues ? 1 : 0))
+    },
+  )
 
   test('does not show the address of its upstream', async () => {
     const started = await startUpload('ann')
@@ -474,6 +511,15 @@ describe('cached content', () => {
       cachedContent,
     })
 
+  const count = (token: string, cachedContent: string, model: string): Promise<Response> =>
+    send(token, 'POST', `/v1beta/models/${model}:countTokens`, 'gemini', {
+      generateContentRequest: {
+        model: `models/${model}`,
+        contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+        cachedContent,
+      },
+    })
+
   test('is created with the name that its upstream has for the model, and shows the name of the client', async () => {
     const created = (await (await createCache('ann')).json()) as { name: string; model: string; expireTime: string }
     expect(created.model).toBe('models/gem')
@@ -512,6 +558,7 @@ describe('cached content', () => {
         other: 'one',
       },
       objects: { upstreams: ['two'] },
+      explain: true,
       fetch: (input, init) => {
         urls.push(String(input))
         return provider.fetch(input, init)
@@ -519,11 +566,18 @@ describe('cached content', () => {
     })
     const { name } = (await (await createCache('ann')).json()) as { name: string }
     expect((await ask('ann', name)).status).toBe(200)
-    expect(urls).toHaveLength(2)
+    expect((await count('ann', name, 'gem')).status).toBe(200)
+    expect(urls).toHaveLength(3)
     expect(urls.every((url) => url.startsWith('http://two/'))).toBe(true)
-    const rejected = await ask('ann', name, 'other')
-    expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('cachedContent: ')])
-    expect(urls).toHaveLength(2)
+    for (const rejected of [await ask('ann', name, 'other'), await count('ann', name, 'other')])
+      expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining('cachedContent: ')])
+    const explained = await ask('ann', name, 'gem', 'generateContent?modelgate=explain')
+    const { plan } = (await explained.json()) as { plan: { upstream: string; refused?: { message: string } }[] }
+    expect(plan.map(({ upstream, refused }) => [upstream, refused?.message])).toEqual([
+      ['two', undefined],
+      ['one', expect.stringContaining('cachedContent: ')],
+    ])
+    expect(urls).toHaveLength(3)
   })
 
   test('needs a model that the caller may use, and whose upstream stores such content', async () => {
@@ -573,6 +627,169 @@ describe('cached content', () => {
         'reported',
       ],
     ])
+  })
+
+  /** Collects the events of calls. `next` resolves with the next event. */
+  const watchEvents = () => {
+    const events: FinishEvent[] = []
+    let notify = (_event: FinishEvent): void => {}
+    const next = new Promise<FinishEvent>((resolve) => {
+      notify = resolve
+    })
+    const plugin: Plugin = {
+      name: 'watch',
+      onFinish(event) {
+        events.push(event)
+        notify(event)
+      },
+    }
+    return { events, next, plugin }
+  }
+
+  test('is completed, settled once and recorded for its owner if the client disconnects meanwhile', async () => {
+    const { events, next, plugin } = watchEvents()
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let notify = (): void => {}
+    const arrived = new Promise<void>((resolve) => {
+      notify = resolve
+    })
+    gateway = setUp({
+      plugins: [plugin],
+      async fetch(input, init) {
+        if (init?.method !== 'POST') return provider.fetch(input, init)
+        notify()
+        await Promise.race([
+          held,
+          new Promise((_, reject) => init.signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+        ])
+        return provider.fetch(input, init)
+      },
+    })
+    const leaving = new AbortController()
+    const pending = gateway
+      .fetch('http://gateway/v1beta/cachedContents', {
+        method: 'POST',
+        headers: { ...headersOf('gemini', 'ann'), 'content-type': 'application/json' },
+        body: JSON.stringify(content()),
+        signal: leaving.signal,
+      })
+      .catch(() => undefined)
+    await arrived
+    leaving.abort()
+    release()
+    await pending
+    expect(await next).toMatchObject({
+      operation: 'create-cache',
+      basis: 'reported',
+      usage: { input: { total: expect.any(Number), cacheWrite: expect.any(Number) } },
+      attempts: [{ upstream: 'google', model: 'gemini-flash', status: 200 }],
+    })
+    expect(events).toHaveLength(1)
+    const { cachedContents } = (await (await send('ann', 'GET', '/v1beta/cachedContents', 'gemini')).json()) as {
+      cachedContents: object[]
+    }
+    expect(cachedContents).toHaveLength(1)
+  })
+
+  const broken = (): ReadableStream =>
+    new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new TextEncoder().encode('{"name":'))
+        controller.error(new Error('reset'))
+      },
+    })
+
+  test.each<[string, typeof fetch, string]>([
+    [
+      'that does not begin in time',
+      (_, init) =>
+        new Promise((_resolve, reject) => init?.signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+      'upstream_timeout',
+    ],
+    ['that is no JSON', async () => new Response('<html>'), 'upstream_bad_response'],
+    ['without a name', async () => Response.json({ model: 'models/gemini-flash' }), 'upstream_bad_response'],
+    ['that breaks off', async () => new Response(broken()), 'upstream_truncated'],
+  ])('is charged for its input after a response %s', async (_, upstream, error) => {
+    const { events, plugin } = watchEvents()
+    gateway = setUp({ plugins: [plugin], fetch: upstream, limits: { firstByteMs: 50 } })
+    expect((await createCache('ann')).status).toBeGreaterThanOrEqual(500)
+    expect(events).toMatchObject([
+      { outcome: 'failed', basis: 'partial', abandoned: true, attempts: [{ upstream: 'google', error }] },
+    ])
+    expect(events[0]?.usage?.input.total).toBeGreaterThan(500)
+  })
+
+  test('is not charged if its upstream rejects it, and is estimated if its upstream reports no tokens', async () => {
+    const { events, plugin } = watchEvents()
+    gateway = setUp({ plugins: [plugin] })
+    const short = { ...content(), contents: [{ role: 'user', parts: [{ text: 'short' }] }] }
+    expect((await createCache('ann', short)).status).toBe(400)
+    gateway = setUp({ plugins: [plugin], fetch: async () => Response.json({ name: 'cachedContents/a', model: 'm' }) })
+    expect((await createCache('ann')).status).toBe(200)
+    const [rejected, silent] = events
+    expect([rejected?.usage, rejected?.attempts]).toEqual([
+      undefined,
+      [expect.objectContaining({ status: 400, error: 'invalid_request' })],
+    ])
+    expect(silent).toMatchObject({ basis: 'estimated', attempts: [{ status: 200 }] })
+    expect(silent?.usage?.input.total).toBeGreaterThan(500)
+  })
+
+  const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString()
+
+  test.each<[object, string]>([
+    [{ ttl: '7201s' }, "ttl: This gateway remembers the owner for 7200 seconds (objects.ttlMs). Send '7200s' or less."],
+    [{ expireTime: inHours(3) }, 'expireTime: This gateway'],
+    [{ expire_time: inHours(3) }, 'expire_time: This gateway'],
+    [{ ttl: '10s', expireTime: inHours(3) }, "send only one of 'ttl' and 'expireTime'"],
+    [{ ttl: '1e9s' }, 'ttl: write a number of seconds'],
+    [{ ttl: 600 }, 'ttl: write a number of seconds'],
+    [{ expireTime: 'soon' }, 'expireTime: write a time'],
+  ])('does not live longer than the record of its owner: %j', async (lifetime, message) => {
+    gateway = setUp({ objects: { ttlMs: 7_200_000 } })
+    for (const accepted of [{}, { ttl: '7200s' }, { expireTime: inHours(1) }, { ttl: null }])
+      expect((await createCache('ann', { ...content(), ...accepted })).status).toBe(200)
+    const { name } = (await (await createCache('ann')).json()) as { name: string }
+    const before = provider.requests.length
+    for (const rejected of [
+      await createCache('ann', { ...content(), ...lifetime }),
+      await send('ann', 'PATCH', `/v1beta/${name}`, 'gemini', lifetime),
+    ])
+      expect([rejected.status, await rejected.text()]).toEqual([400, expect.stringContaining(message)])
+    expect(provider.requests).toHaveLength(before)
+  })
+
+  test('has a lifetime that is sent once, and sent if the default is longer than the record of its owner', async () => {
+    const twice = `${JSON.stringify({ ...content(), ttl: '9999999s' }).slice(0, -1)},"ttl":"10s"}`
+    const raw = await gateway.fetch('http://gateway/v1beta/cachedContents', {
+      method: 'POST',
+      headers: { ...headersOf('gemini', 'ann'), 'content-type': 'application/json' },
+      body: twice,
+    })
+    expect([raw.status, await raw.text()]).toEqual([400, expect.stringContaining('send it once')])
+    gateway = setUp({ objects: { ttlMs: 600_000 } })
+    const byDefault = await createCache('ann')
+    expect([byDefault.status, await byDefault.text()]).toEqual([400, expect.stringContaining("Send '600s' or less")])
+    expect((await createCache('ann', { ...content(), ttl: '600s' })).status).toBe(200)
+  })
+
+  test('stays in the list of its owner after its lifetime was prolonged', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      gateway = setUp({ objects: { ttlMs: 7_200_000 } })
+      const { name } = (await (await createCache('ann', { ...content(), ttl: '7200s' })).json()) as { name: string }
+      vi.setSystemTime(Date.now() + 3_600_000)
+      expect((await send('ann', 'PATCH', `/v1beta/${name}`, 'gemini', { ttl: '7200s' })).status).toBe(200)
+      vi.setSystemTime(Date.now() + 5_400_000)
+      expect(await (await send('ann', 'GET', '/v1beta/cachedContents', 'gemini')).json()).toMatchObject({
+        cachedContents: [{ name }],
+      })
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('does not count after its end', async () => {

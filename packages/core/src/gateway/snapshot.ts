@@ -113,14 +113,16 @@ export function createSnapshot(
     async resolveReferences(route, request, identity) {
       if (route.usesStoredResponses !== true) {
         const scheme = noticedScheme(route, request)
-        if (scheme !== undefined) await this.checkReferences(scheme, request, identity)
-        return request
+        const holder = scheme === undefined ? undefined : await this.checkReferences(scheme, request, identity)
+        return { request, stored: holder && { holder } }
       }
       const store = await loadResponseStore()
       const { bodyBytes } = shared.limits
       const records = await recordsOf(identity)
       const options = { policy: references, maxChars: bodyBytes }
-      return (await store.resolveReferences(storedScheme(route), request, records, options)).request
+      const resolved = await store.resolveReferences(storedScheme(route), request, records, options)
+      const { onlyUpstream, unknown, notOwned } = resolved
+      return { request: resolved.request, stored: { onlyUpstream, unknown, notOwned } }
     },
   }
 }

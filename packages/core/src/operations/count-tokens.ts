@@ -15,9 +15,9 @@ import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
 import type { Reply } from '../http/inbound.ts'
-import { hasSealPrefix } from '../lanes/generation.ts'
+import { checkStoredState, hasSealPrefix } from '../lanes/generation.ts'
 import { unsealCallIds } from '../lanes/generation-translation.ts'
-import type { Lane, RequestWriter, TargetRequest, WholeResponse } from '../lanes/lane.ts'
+import type { Lane, RequestWriter, StoredState, TargetRequest, WholeResponse } from '../lanes/lane.ts'
 import { type PassThroughDialect, passThroughLane } from '../lanes/pass-through.ts'
 import { type EncodedRequest, exactValue, type Translation, translationLane } from '../lanes/translation.ts'
 import { lossError } from '../routing/loss-policy.ts'
@@ -31,6 +31,8 @@ interface CountRequest {
   readonly codec: ClientCodec
   readonly count: CountCodec
   readonly request: RequestBody
+  /** Which upstreams may be sent its references to stored state. Absent: all. */
+  readonly stored?: StoredState | undefined
 }
 
 /**
@@ -68,11 +70,11 @@ async function countedRequest(
 ): Promise<CountRequest> {
   const text = counted.count.vendorRequest?.(counted.request.value)
   if (text === undefined)
-    return { ...counted, request: await snapshot.resolveReferences(route, counted.request, record.identity) }
+    return { ...counted, ...(await snapshot.resolveReferences(route, counted.request, record.identity)) }
   const { readVendorCount } = await import('./invoke/vendor-count.ts')
   const vendor = await readVendorCount(text, record.model, counted.count, shared.limits)
   const { format } = vendor.codec
-  return { ...vendor, request: await snapshot.resolveReferences({ ...route, format }, vendor.request, record.identity) }
+  return { ...vendor, ...(await snapshot.resolveReferences({ ...route, format }, vendor.request, record.identity)) }
 }
 
 const unknownEndpoint: readonly (number | undefined)[] = [404, 405, 501]
@@ -125,12 +127,17 @@ class CountWriter implements RequestWriter {
 
   write(target: ResolvedTarget): TargetRequest | Promise<TargetRequest> {
     const { upstream, model } = target
-    const { codec } = this.#counted
+    const { codec, stored } = this.#counted
     const endpoints = upstream.countTokens ?? {}
     const formats = (Object.keys(endpoints) as SharedFormat[]).filter(
       (format) => upstream.serves?.(format, model) !== false,
     )
     const format = formats.find((spoken) => spoken === codec.format) ?? formats[0]
+    if (stored !== undefined) {
+      const { onlyUpstream, holder } = stored
+      // An estimate has its own error for content that a provider stores.
+      checkStoredState(format === undefined ? { onlyUpstream, holder } : stored, target, format === codec.format)
+    }
     this.isCountless ||= format === undefined || doesNotCount(this.#attempts.at(-1))
     if (this.isCountless || format === undefined) throw this.#cannotCount()
     const spoken = loadCodec(format)

@@ -59,10 +59,10 @@ export async function explain(
   record.model = String(model)
   record.stream = stream === true
   record.tokenCounting = { output: codec.outputBound }
-  const request = await snapshot.resolveReferences(route, received, identity)
+  const { request, stored } = await snapshot.resolveReferences(route, received, identity)
   const { limits, references } = shared
   const client = codec.clientQuirks?.((name) => inbound.header(name))
-  const own = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references })
+  const own = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references, stored })
   const adapt = await loadAdapter(route)
   const writer = adapt === undefined ? own : adapt(own, request)
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }

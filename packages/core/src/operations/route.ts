@@ -33,8 +33,15 @@ export interface HandlerConfig {
     request: RequestBody,
     identity: Identity | null,
   ): Promise<StoredState['holder']>
-  /** The request with its references replaced by what they refer to. Rejects as `checkReferences` does. */
-  resolveReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
+  /** Replaces the references of a request by what they refer to. Rejects as `checkReferences` does. */
+  resolveReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<ResolvedReferences>
+}
+
+/** A request whose references are resolved. */
+export interface ResolvedReferences {
+  readonly request: RequestBody
+  /** The upstreams that may be sent the references that are left. Absent: all. */
+  readonly stored?: StoredState | undefined
 }
 
 /** A call that matched a route. Its caller is authenticated, its body has not been read. */

@@ -29,8 +29,12 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
   'packages/core/src/operations/responses/compaction/compact.ts': [1, 'the `created_at` field of a response'],
   'packages/core/src/operations/responses/socket/prewarm.ts': [1, 'the `created_at` field of a response'],
-  'packages/core/src/operations/objects/handle.ts': [1, 'when an object was created, in a record that processes share'],
+  'packages/core/src/operations/objects/handle.ts': [
+    2,
+    'when an object was created or changed, in a record that processes share',
+  ],
   'packages/core/src/operations/objects/find-object.ts': [2, 'the same for the lifetime of an object'],
+  'packages/core/src/operations/objects/lifetime.ts': [1, 'clients choose the end of an object as a time of day'],
   'packages/core/src/operations/objects/batches/handle-batch.ts': [2, 'the same for a batch and its files'],
   'packages/core/src/operations/objects/batches/work.ts': [
     1,

@@ -124,7 +124,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
         exists,
         run,
       })
-      if ('error' in answer) return errorResponse(base, answer.error)
+      if ('error' in answer) return errorResponse(base, answer.error, answer.headers)
       exchange.answered(200)
       exchange.settle('finished')
       if ('json' in answer)

@@ -136,15 +136,17 @@ function update({ content, memory, now }: GoogleCacheCall, id: string, cache: Js
 
 /** Returns the end of a cached content in milliseconds since 1970: an hour from now by default. */
 function endOf(body: JsonObject, now: number): number | GoogleCacheAnswer {
-  const time = body.expireTime ?? body.expire_time
-  if (body.ttl !== undefined && time !== undefined)
+  // A member that is null counts as absent.
+  const time = body.expireTime ?? body.expire_time ?? undefined
+  const ttl = body.ttl ?? undefined
+  if (ttl !== undefined && time !== undefined)
     return invalid('* CachedContent: only one of ttl and expire_time may be set\n')
   if (time !== undefined) {
     const end = Date.parse(asString(time))
     return Number.isNaN(end) ? invalid('* CachedContent.expire_time: must be a timestamp\n') : end
   }
-  if (body.ttl === undefined) return now + 3_600_000
-  const [, seconds] = /^(\d+(?:\.\d{1,9})?)s$/.exec(asString(body.ttl)) ?? []
+  if (ttl === undefined) return now + 3_600_000
+  const [, seconds] = /^(\d+(?:\.\d{1,9})?)s$/.exec(asString(ttl)) ?? []
   return seconds === undefined
     ? invalid(`Invalid value at 'cached_content.ttl' (type.googleapis.com/google.protobuf.Duration)`)
     : now + Number(seconds) * 1000

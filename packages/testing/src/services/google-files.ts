@@ -32,9 +32,12 @@ interface GoogleFileCall {
 type GoogleFileAnswer =
   | { readonly json: JsonObject; readonly headers?: Readonly<Record<string, string>> }
   | { readonly headers: Readonly<Record<string, string>> }
-  | { readonly error: WireError }
+  | { readonly error: WireError; readonly headers?: Readonly<Record<string, string>> }
 
-const invalid = (message: string): GoogleFileAnswer => ({ error: { status: 400, type: 'INVALID_ARGUMENT', message } })
+const invalid = (message: string, headers: Readonly<Record<string, string>> = {}): GoogleFileAnswer => ({
+  error: { status: 400, type: 'INVALID_ARGUMENT', message },
+  headers,
+})
 
 /** Google does not tell a missing file from one of another account. */
 const missing = (id: string): GoogleFileAnswer => ({
@@ -100,17 +103,19 @@ function continueUpload({ head, content, memory, ids, now }: GoogleFileCall): Go
     memory.uploads.delete(id)
     return { headers: { 'x-goog-upload-status': 'cancelled' } }
   }
-  const active = (): GoogleFileAnswer => ({
-    headers: { 'x-goog-upload-status': 'active', 'x-goog-upload-size-received': String(upload.size) },
+  const active = (): Readonly<Record<string, string>> => ({
+    'x-goog-upload-status': 'active',
+    'x-goog-upload-size-received': String(upload.size),
   })
-  if (commands.includes('query')) return active()
-  if (!commands.includes('upload') && !commands.includes('finalize')) return invalid('Invalid upload command.')
+  if (commands.includes('query')) return { headers: active() }
+  if (!commands.includes('upload') && !commands.includes('finalize'))
+    return invalid('Invalid upload command.', active())
   if (commands.includes('upload')) {
     if (Number(head.headers['x-goog-upload-offset']) !== upload.size)
-      return invalid(`Invalid upload offset: expected ${upload.size}.`)
+      return invalid(`Invalid upload offset: expected ${upload.size}.`, active())
     upload.size += content.bytes.length
   }
-  if (!commands.includes('finalize')) return active()
+  if (!commands.includes('finalize')) return { headers: active() }
   memory.uploads.delete(id)
   const { file, mimeType, size } = upload
   const name = asString(file.name).replace(/^files\//, '') || ids.lower(12)

@@ -54,7 +54,7 @@ export type ObjectAnswer =
   | { readonly json: JsonObject; readonly headers?: Readonly<Record<string, string>> }
   | { readonly headers: Readonly<Record<string, string>> }
   | { readonly content: Uint8Array<ArrayBuffer>; readonly contentType: string }
-  | { readonly error: WireError }
+  | { readonly error: WireError; readonly headers?: Readonly<Record<string, string>> }
 
 const paths =
   /^\/(files|conversations|cachedContents|messages\/batches|batches)(?:\/([^/]+))?(?:\/(content|items|cancel|results)(?:\/([^/]+))?)?$/

@@ -76,8 +76,12 @@ export function withClientModelIn(
   return spliceJson(text, members, { [model.member]: model.prefix + name })
 }
 
-/** Puts the tokens that the provider stores into the call record. */
+/** Puts the tokens that the provider stores into the call record. They are estimated if the provider does not report them. */
 export function recordStoredTokens({ record }: RoutedCall, { usageMetadata }: JsonObject): void {
   const total = isObject(usageMetadata) ? Number(usageMetadata.totalTokenCount) : Number.NaN
   if (Number.isFinite(total) && total >= 0) record.usage = { input: { total, cacheWrite: total }, output: { total: 0 } }
+  else {
+    record.firstEventAt = performance.now()
+    record.estimateOutput = () => 0
+  }
 }

@@ -16,6 +16,16 @@ export interface PageRequest {
   readonly ids?: readonly string[]
 }
 
+/** Members with which a client chooses the lifetime of an object. */
+interface LifetimeMembers {
+  /** Member with a number of seconds (`3600s`). */
+  readonly duration: string
+  /** Members with a time (RFC 3339): the spellings of one member. */
+  readonly ends: readonly string[]
+  /** Lifetime of a new object without these members, in milliseconds. */
+  readonly defaultMs: number
+}
+
 /** The parts of an API of stored objects that differ between formats and kinds. */
 export interface ObjectDialect {
   /** Objects are created by an upload, by a JSON body, or by an upload in several requests. */
@@ -28,6 +38,8 @@ export interface ObjectDialect {
   readonly model?: { readonly member: string; readonly prefix: string }
   /** The member with the time at which the provider deletes an object. Default: none. */
   readonly endMember?: string
+  /** The members with which a client chooses the lifetime of an object. Default: it cannot. */
+  readonly lifetime?: LifetimeMembers
   /** Members of a created object whose values a list can be filtered by, with the same names as query parameters. */
   readonly filters?: readonly string[]
   /** Milliseconds after which the provider deletes an object. Default: it keeps objects until they are deleted. */
@@ -137,6 +149,7 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
       idMember: 'name',
       model: { member: 'model', prefix: 'models/' },
       endMember: 'expireTime',
+      lifetime: { duration: 'ttl', ends: ['expireTime', 'expire_time'], defaultMs: 60 * 60 * 1000 },
       hidesMissing: { accessQuery: 'pageSize=1' },
       list: googleList('cachedContents'),
       passes: ['updateMask', 'update_mask'],

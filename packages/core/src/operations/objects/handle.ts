@@ -1,4 +1,4 @@
-import { inBatches } from '../../base/async.ts'
+import { inBatches, stopReason } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { admitCall } from '../../calls/admission.ts'
@@ -24,6 +24,7 @@ import {
   withClientModelIn,
   withTargetModel,
 } from './bound-model.ts'
+import { attemptCreation } from './creation-attempt.ts'
 import { type ObjectDialect, objectDialects, pageOf } from './dialects.ts'
 import {
   checkAccess,
@@ -42,6 +43,7 @@ import {
   upstreamOf,
   withoutOwner,
 } from './find-object.ts'
+import { checkLifetime } from './lifetime.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
 import { continueUpload, startUpload, uploadIdOf } from './resumable-upload.ts'
 import { type ObjectRequest, type ObjectUpstream, objectReply, relayContent, requestJson } from './send.ts'
@@ -76,6 +78,8 @@ export const handleObject: Handler = async (call) => {
       : undefined
   await admitCall(admitted, target === undefined ? [] : [target])
   if (readsBody) await checkBody(call, request)
+  // Some requests are not cancelled with their client, so they do not begin without it.
+  if (signal.aborted) throw stopReason(signal)
   switch (route.operation) {
     case 'create-object':
     case 'create-cache':
@@ -116,10 +120,12 @@ async function create(objectCall: ObjectCall, request: RequestBody, model?: Reso
   if (records.isEnabled) checkCount(kind, await countOwn(objectCall))
   if (dialect.creates === 'resumable') return startUpload(objectCall, target, request)
   checkName(dialect, request)
+  checkLifetime(objectCall, request)
   const sent: ObjectRequest = {
     method: 'POST',
     path: target.path,
     query: passedQuery(objectCall),
+    outlivesClient: true,
     ...(dialect.creates === 'upload'
       ? upload(call)
       : model === undefined
@@ -133,18 +139,24 @@ async function create(objectCall: ObjectCall, request: RequestBody, model?: Reso
     record.upstreamFormat = isSharedCodec(call.codec) ? call.codec.format : undefined
     record.lane = 'wire'
   }
-  const { value, body } = await requestJson(call, target, sent)
+  const send = async () => {
+    const response = await requestJson(call, target, sent)
+    const id = response.value[dialect.idMember ?? 'id']
+    if (typeof id !== 'string' || id === '' || !hasPrefix(dialect, id))
+      throw new GatewayError('upstream_bad_response', 'The upstream created an object without an id.')
+    return { ...response, id }
+  }
+  const { id, value, body } =
+    model === undefined ? await send() : await attemptCreation(call, [{ record, target: model }], send)
   if (model !== undefined) recordStoredTokens(call, value)
-  const id = value[dialect.idMember ?? 'id']
-  if (typeof id !== 'string' || id === '' || !hasPrefix(dialect, id))
-    throw new GatewayError('upstream_bad_response', 'The upstream created an object without an id.')
   if (records.isEnabled) {
     try {
       const fields = { ...fieldsOf(dialect, value), ...(model === undefined ? {} : { model: record.model }) }
       await records.objects.save(kind, { id, upstream: target.name, createdAt: Date.now(), fields })
     } catch (cause) {
       // Without a record no caller could use or delete the object.
-      await requestJson(call, target, { method: 'DELETE', path: pathOf(dialect, target, id) }).catch(() => {})
+      const path = pathOf(dialect, target, id)
+      await requestJson(call, target, { method: 'DELETE', path, outlivesClient: true }).catch(() => {})
       throw new GatewayError('internal', 'The owner of the new object could not be stored. Try again later.', { cause })
     }
   }
@@ -247,12 +259,15 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   const { id = '', item } = params
   const { target, own } = await findTarget(objectCall, id)
   if (item !== undefined && !safeSegment.test(item)) throw notFound(kind, item)
+  const updates = route.operation === 'update-object'
+  if (updates) checkLifetime(objectCall, request)
   const below = route.path.slice(route.path.indexOf('{id}') + 4)
   const path = `${target.path}/${encodeURIComponent(id)}${below.replace('{item}', () => encodeURIComponent(item ?? ''))}`
   const sent: ObjectRequest = {
     method: route.method,
     path,
     query: passedQuery(objectCall),
+    outlivesClient: updates,
     ...(request === noBody ? {} : jsonBody(request)),
   }
   const batch = batchDialectOf(objectCall)
@@ -269,8 +284,10 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
       return objectReply(call, batchForClient(objectCall, batch, response))
     }
     if (route.operation === 'delete-object') await records.objects.delete(kind, [recordId(dialect, id)])
-    if (route.operation === 'update-object' && own !== undefined && dialect.endMember !== undefined)
-      await records.objects.save(kind, { ...own, fields: { ...own.fields, ...fieldsOf(dialect, value) } })
+    if (updates && own !== undefined && dialect.endMember !== undefined) {
+      const fields = { ...own.fields, ...fieldsOf(dialect, value) }
+      await records.objects.save(kind, { ...own, renewedAt: Date.now(), fields })
+    }
     return objectReply(call, withClientModelIn(dialect, body, own?.fields?.model))
   } catch (error) {
     // The upstream no longer has it: it expired, or was deleted elsewhere.

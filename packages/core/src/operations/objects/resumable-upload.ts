@@ -5,10 +5,16 @@ import { admissionHeaders, idHeaders, json, notCached } from '../../calls/reply.
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound, Reply } from '../../http/inbound.ts'
 import { redact } from '../../upstreams/redaction/redactor.ts'
-import { checkCount } from '../responses/object-records.ts'
 import type { RoutedCall } from '../route.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
-import { type ObjectUpstream, parseObject, type RawResponse, requestJson, requestRaw } from './send.ts'
+import {
+  type ObjectRequest,
+  type ObjectUpstream,
+  parseObject,
+  type RawResponse,
+  requestJson,
+  requestRaw,
+} from './send.ts'
 
 // Google's resumable upload: the first request describes the file, and its response has the URL for the content. The client receives a
 // URL of the gateway with an id of its own: the upstream's URL is a credential for the upload, and stays in the store.
@@ -28,13 +34,13 @@ export async function startUpload(
   const { inbound, shared } = call
   checkStart(inbound, request.value, shared.limits.uploadBytes)
   if (!records.isEnabled) throw withoutStore()
-  checkCount('uploads', (await records.objects.list('uploads')).length)
   const response = await requestRaw(call, target, {
     method: 'POST',
     path: `/upload${target.path}`,
     headers: { 'content-type': 'application/json', ...passedUploadHeaders(inbound) },
     // The member is written again: of duplicate members, the upstream could read one that the gateway has not checked.
     body: stringifyExact(request.value),
+    outlivesClient: true,
   })
   const url = uploadUrlOf(response.header('x-goog-upload-url'))
   const id = newId('upload_')
@@ -65,6 +71,8 @@ export async function continueUpload(
   if (limits.uploadBytes < 0) throw tooLarge(shared.limits.uploadBytes)
   const length = inbound.header('content-length')
   const origin = { ...target.upstream, baseURL: new URL(target.upstream.baseURL).origin }
+  let hasEnded = false
+  const forget = (): Promise<void> => records.objects.delete('uploads', [id])
   const response = await requestRaw(
     call,
     { ...target, upstream: origin },
@@ -72,6 +80,11 @@ export async function continueUpload(
       method: 'POST',
       path,
       query,
+      // The response to the last part names the file.
+      outlivesClient: true,
+      onRejected: (rejection) => {
+        hasEnded = endsUpload(rejection)
+      },
       headers: {
         'content-type': 'application/octet-stream',
         ...passedUploadHeaders(inbound),
@@ -79,11 +92,29 @@ export async function continueUpload(
       },
       body: streamOf(record.capture?.watchRequest(inbound) ?? inbound, limits),
     },
-  )
-  if (response.header('x-goog-upload-status') === 'final' && response.bytes.length > 0)
-    await saveFile({ call, kind, records }, target, prefix, response)
-  if (response.header('x-goog-upload-status') !== 'active') await records.objects.delete('uploads', [id])
+  ).catch(async (error: unknown) => {
+    // The record expires anyway: the upstream's error is what the client has to know.
+    if (hasEnded) await forget().catch(() => {})
+    throw error
+  })
+  const status = response.header('x-goog-upload-status')
+  try {
+    if (status === 'final' && response.bytes.length > 0)
+      await saveFile({ call, kind, records }, target, prefix, response)
+  } finally {
+    if (status !== 'active') await forget()
+  }
   return uploadReply(call, target, response)
+}
+
+/** Statuses of errors after which a client may continue an upload: rejected credentials, timeouts and too many requests. */
+const passingStatuses: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429])
+
+/** Returns whether an error of the upstream ends an upload. Errors of its servers do not, and neither do errors that call it active. */
+function endsUpload({ status, header }: Parameters<NonNullable<ObjectRequest['onRejected']>>[0]): boolean {
+  const state = header('x-goog-upload-status')
+  if (state !== undefined) return state !== 'active'
+  return status >= 400 && status < 500 && !passingStatuses.has(status)
 }
 
 /** Records the owner of a file whose upload is complete. */
@@ -104,7 +135,7 @@ async function saveFile(
   } catch (cause) {
     // Without a record no caller could use or delete the file.
     const path = `${target.path}/${encodeURIComponent(name.slice(prefix.length))}`
-    await requestJson(call, target, { method: 'DELETE', path }).catch(() => {})
+    await requestJson(call, target, { method: 'DELETE', path, outlivesClient: true }).catch(() => {})
     throw new GatewayError('internal', 'The owner of the new file could not be stored. Try again later.', { cause })
   }
 }

@@ -6,7 +6,7 @@ import { additionalHeaders } from '../../calls/plugin-hooks.ts'
 import { relayBytes } from '../../calls/relay-bytes.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../../calls/reply.ts'
 import { createPump } from '../../calls/response-body.ts'
-import { firstByteTimeout } from '../../calls/timeout-errors.ts'
+import { firstByteTimeout, totalTimeout, truncated } from '../../calls/timeout-errors.ts'
 import { isSharedCodec } from '../../formats/codec-registry.ts'
 import type { Reply } from '../../http/inbound.ts'
 import type { TransportRequest, TransportResponse } from '../../http/transport.ts'
@@ -26,6 +26,13 @@ export interface ObjectRequest {
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
+  /**
+   * The client cannot cancel the request once its body is complete: the upstream would create or change the object all the same, and its
+   * owner would not be recorded. Time limits and the gateway's shutdown still end it.
+   */
+  readonly outlivesClient?: boolean
+  /** Called with an error response of the upstream, before its error is thrown. */
+  readonly onRejected?: (response: Pick<TransportResponse, 'status' | 'header'>) => void
 }
 
 /** The upstream of an object. */
@@ -36,12 +43,22 @@ export interface ObjectUpstream {
   readonly path: string
 }
 
+/** A good response whose body has not been read. */
+interface OpenResponse {
+  readonly response: TransportResponse
+  readonly abort: () => void
+  /** Ends the time limit, and the effect of a client that disconnects. */
+  readonly release: () => void
+  /** Returns the error for a body that could not be read. */
+  readonly toError: (cause: unknown) => GatewayError
+}
+
 /** Sends a request and returns the good response. Its time limits are those of calls to models; an upload extends the first. */
 async function open(
   call: RoutedCall,
   { name, upstream }: ObjectUpstream,
-  { method, path, query = '', headers: own = {}, body }: ObjectRequest,
-): Promise<{ readonly response: TransportResponse; readonly abort: () => void; readonly release: () => void }> {
+  { method, path, query = '', headers: own = {}, body, outlivesClient = false, onRejected }: ObjectRequest,
+): Promise<OpenResponse> {
   const { shared, record, inbound, signal, codec } = call
   if (!isSharedCodec(codec)) throw new TypeError(`No upstream stores objects for the format ${codec.format}`)
   const { firstByteMs } = shared.limits
@@ -52,19 +69,22 @@ async function open(
     canceller.abort()
   }
   let timer = setTimeout(expire, firstByteMs)
-  const onAbort = (): void => canceller.abort(signal.reason)
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
+  const onAbort = (): void => {
+    if (!(outlivesClient && uploaded.isComplete && isClientGone(signal))) canceller.abort(signal.reason)
+  }
   const release = (): void => {
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
   }
   const uploaded: UploadState = {
+    isComplete: body === undefined || !isStreamed(body),
     onChunk() {
       clearTimeout(timer)
       timer = setTimeout(expire, firstByteMs)
     },
   }
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
   try {
     const headers = requestHeadersOf()
     const url = addressOf(upstream, path, query)
@@ -79,15 +99,22 @@ async function open(
       ...(body === undefined ? {} : { body: isStreamed(body) ? watchUpload(body, uploaded) : body }),
     }
     const response = await call.transport(sent)
-    if (response.status < 200 || response.status >= 300) throw await readUpstreamError(response, codec, upstream)
-    return { response, abort: () => canceller.abort(), release }
+    if (response.status < 200 || response.status >= 300) {
+      onRejected?.(response)
+      throw await readUpstreamError(response, codec, upstream)
+    }
+    const toError = (cause: unknown): GatewayError => {
+      if (expired) return totalTimeout(firstByteMs)
+      return canceller.aborted ? inboundAborted(signal) : truncated(cause)
+    }
+    return { response, abort: () => canceller.abort(), release, toError }
   } catch (cause) {
     release()
     // The client's own failure, such as an upload that is too large, is not that of the upstream.
     if (uploaded.failure !== undefined) throw uploadError(uploaded.failure)
     if (cause instanceof GatewayError) throw cause
     if (expired) throw firstByteTimeout(firstByteMs)
-    if (signal.aborted) throw inboundAborted(signal)
+    if (canceller.aborted) throw inboundAborted(signal)
     throw unreachable(cause)
   }
 
@@ -107,6 +134,8 @@ async function open(
 
 interface UploadState {
   failure?: unknown
+  /** The whole body was sent. */
+  isComplete: boolean
   onChunk(): void
 }
 
@@ -120,6 +149,7 @@ async function* watchUpload(body: AsyncIterable<Uint8Array>, state: UploadState)
       state.onChunk()
       yield chunk
     }
+    state.isComplete = true
   } catch (cause) {
     state.failure = cause
     throw cause
@@ -130,6 +160,10 @@ const uploadError = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
     : new GatewayError('cancelled', 'The upload ended before it was complete.', { cause })
+
+/** Returns whether a call was aborted by its client, not by the gateway. */
+const isClientGone = ({ reason }: Signal): boolean =>
+  !(reason instanceof GatewayError) || reason.info.kind === 'cancelled'
 
 const inboundAborted = ({ reason }: Signal): GatewayError =>
   reason instanceof GatewayError ? reason : new GatewayError('cancelled', 'The client disconnected.')
@@ -173,10 +207,10 @@ export async function requestRaw(
   target: ObjectUpstream,
   request: ObjectRequest,
 ): Promise<RawResponse> {
-  const { response, release } = await open(call, target, request)
+  const { response, release, toError } = await open(call, target, request)
   try {
     const bytes = await response.bytes(call.shared.limits.answerBytes).catch((cause: unknown) => {
-      throw call.signal.aborted ? inboundAborted(call.signal) : unreachable(cause)
+      throw toError(cause)
     })
     return { header: (name) => response.header(name), bytes }
   } finally {

@@ -11,6 +11,8 @@ export interface StoredObject {
   readonly upstream: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** Milliseconds since 1970 of the last change of the object's lifetime: the record lives from then. Default: `createdAt`. */
+  readonly renewedAt?: number
   /** Values of fields that a list can be filtered by, or that a later call needs. */
   readonly fields?: Readonly<Record<string, string>>
 }
@@ -23,6 +25,8 @@ export type RecordKind = ReferenceKind | 'uploads' | 'batchWork'
 
 /** The objects of one caller. Keys of the store contain the owner: the records of other callers cannot be read or replaced. */
 export interface ObjectRecords {
+  /** Milliseconds for which the record of an object is kept. */
+  readonly lifetimeMs: number
   /** Returns an object of this caller; undefined for an id that is not the caller's, as far as the gateway knows. */
   find(kind: RecordKind, id: string): Promise<StoredObject | undefined>
   /** Returns the caller's objects of a kind, the oldest first. */
@@ -37,8 +41,8 @@ interface Retention {
   readonly max: number
   /** Default: the configured time of objects. */
   readonly ttlMs?: number
-  /** Message of the error for a caller with too many. */
-  readonly tooMany: string
+  /** Message of the error for a caller with too many. Absent: a new record replaces the oldest one. */
+  readonly tooMany?: string
   /** The records are in no list. */
   readonly isUnlisted?: true
 }
@@ -50,13 +54,9 @@ const objectsOf = (kind: RecordKind): Retention => ({
 
 const retentions: { readonly [K in RecordKind]?: Retention } = {
   // Each batch has at most one, and batches are counted.
-  batchWork: { max: Number.POSITIVE_INFINITY, tooMany: '', isUnlisted: true },
-  uploads: {
-    max: 100,
-    ttlMs: 24 * 60 * 60 * 1000,
-    tooMany:
-      'You have 100 unfinished uploads, the largest number that the gateway keeps for a caller. Finish or cancel some of them. The gateway forgets each one 24 hours after it began.',
-  },
+  batchWork: { max: Number.POSITIVE_INFINITY, isUnlisted: true },
+  // Clients that give up an upload rarely cancel it, so old ones must not prevent new ones.
+  uploads: { max: 100, ttlMs: 24 * 60 * 60 * 1000 },
 }
 
 const retentionOf = (kind: RecordKind): Retention => retentions[kind] ?? objectsOf(kind)
@@ -64,7 +64,7 @@ const retentionOf = (kind: RecordKind): Retention => retentions[kind] ?? objects
 /** Throws GatewayError `invalid_request` for a caller with the largest number of records of a kind. */
 export function checkCount(kind: RecordKind, count: number): void {
   const { max, tooMany } = retentionOf(kind)
-  if (count >= max) throw new GatewayError('invalid_request', tooMany)
+  if (count >= max && tooMany !== undefined) throw new GatewayError('invalid_request', tooMany)
 }
 
 /**
@@ -93,14 +93,19 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
   const list = async (kind: RecordKind): Promise<readonly StoredObject[]> => {
     const value = parse(await read(listKeyOf(kind)))
     const oldest = Date.now() - ttlOf(kind)
-    return Array.isArray(value) ? value.filter(isStoredObject).filter(({ createdAt }) => createdAt > oldest) : []
+    return Array.isArray(value)
+      ? value.filter(isStoredObject).filter((one) => (one.renewedAt ?? one.createdAt) > oldest)
+      : []
   }
   const change = (kind: RecordKind, edit: (all: readonly StoredObject[]) => readonly StoredObject[]): Promise<void> =>
     inTurn(store, listKeyOf(kind), async () => {
       const changed = edit(await list(kind))
       await withinStoreTimeout(store.set(listKeyOf(kind), JSON.stringify(changed), ttlOf(kind), owner))
     })
+  const deleteKeys = (kind: RecordKind, ids: readonly string[]): Promise<void> =>
+    inBatches(ids, (id) => withinStoreTimeout(store.delete(keyOf(kind, id), owner)))
   return {
+    lifetimeMs: ttlMs,
     async find(kind, id) {
       if (!possibleId.test(id)) return undefined
       const value = parse(await read(keyOf(kind, id)))
@@ -108,16 +113,20 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
     },
     list,
     async save(kind, object) {
+      let dropped: readonly string[] = []
       if (retentionOf(kind).isUnlisted !== true)
         await change(kind, (all) => {
           if (all.some(({ id }) => id === object.id)) return all.map((one) => (one.id === object.id ? object : one))
           checkCount(kind, all.length)
-          return [...all, object]
+          const first = Math.max(0, all.length + 1 - retentionOf(kind).max)
+          dropped = all.slice(0, first).map(({ id }) => id)
+          return [...all.slice(first), object]
         })
+      await deleteKeys(kind, dropped)
       await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlOf(kind), owner))
     },
     async delete(kind, ids) {
-      await inBatches(ids, (id) => withinStoreTimeout(store.delete(keyOf(kind, id), owner)))
+      await deleteKeys(kind, ids)
       if (retentionOf(kind).isUnlisted === true) return
       const deleted = new Set(ids)
       await change(kind, (all) => all.filter(({ id }) => !deleted.has(id)))

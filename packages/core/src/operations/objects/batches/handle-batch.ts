@@ -4,10 +4,12 @@ import { type JsonObject, scanJson } from '../../../base/json/json.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import type { Reply } from '../../../http/inbound.ts'
 import { checkCount } from '../../responses/object-records.ts'
+import type { RoutedCall } from '../../route.ts'
+import { attemptCreation } from '../creation-attempt.ts'
 import { countOwn, pathOf, withoutOwner } from '../find-object.ts'
 import type { ObjectCall } from '../object-call.ts'
 import { type ObjectResponse, type ObjectUpstream, objectReply, requestJson } from '../send.ts'
-import type { BatchDialect } from './batch-dialect.ts'
+import type { BatchDialect, NewBatch } from './batch-dialect.ts'
 import { admitWork, deferWork, failWork, parseWork, settleWork } from './work.ts'
 
 /** Creates a batch: checks and admits its requests, and records its owner and its reservations. */
@@ -25,19 +27,12 @@ export async function createBatch(
   const { upstream } = batch
   const admitted = await admitWork(call, request, batch.parts)
   let response: ObjectResponse
-  let id: unknown
+  let id: string
   try {
-    const headers = { 'content-type': 'application/json' }
-    response = await requestJson(call, upstream, {
-      method: 'POST',
-      path: upstream.path,
-      query,
-      headers,
-      body: batch.body,
-    })
-    id = response.value.id
-    if (typeof id !== 'string' || id === '')
-      throw new GatewayError('upstream_bad_response', 'The upstream created a batch without an id.')
+    const works = admitted.map(({ part, record }) => ({ record, target: part.target }))
+    const created = await attemptCreation(call, works, () => requestBatch(call, batch, query))
+    response = created.response
+    id = created.id
   } catch (error) {
     failWork(call, admitted, error)
     throw error
@@ -50,10 +45,24 @@ export async function createBatch(
   } catch (cause) {
     // Without a record no caller could use or cancel the batch.
     const path = `${pathOf(objectCall.dialect, upstream, id)}/cancel`
-    await requestJson(call, upstream, { method: 'POST', path }).catch(() => {})
+    await requestJson(call, upstream, { method: 'POST', path, outlivesClient: true }).catch(() => {})
     throw new GatewayError('internal', 'The owner of the new batch could not be stored. Try again later.', { cause })
   }
   return objectReply(call, batchForClient(objectCall, dialect, response))
+}
+
+async function requestBatch(
+  call: RoutedCall,
+  { upstream, body }: NewBatch,
+  query: string,
+): Promise<{ readonly response: ObjectResponse; readonly id: string }> {
+  const headers = { 'content-type': 'application/json' }
+  const sent = { method: 'POST', path: upstream.path, query, headers, body, outlivesClient: true }
+  const response = await requestJson(call, upstream, sent)
+  const { id } = response.value
+  if (typeof id !== 'string' || id === '')
+    throw new GatewayError('upstream_bad_response', 'The upstream created a batch without an id.')
+  return { response, id }
 }
 
 /** Returns the bytes of a batch for its owner. */

@@ -1,5 +1,6 @@
 import { type CallRecord, createCallRecord, settle } from '../../../accounting/call-record.ts'
 import { observe, observedValue } from '../../../base/callbacks.ts'
+import { errorKinds } from '../../../base/error-kinds.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import type { Json, JsonObject } from '../../../base/json/json.ts'
 import { admitCall, deferringPlugin } from '../../../calls/admission.ts'
@@ -89,10 +90,15 @@ export async function admitWork(
   return admitted
 }
 
-/** Ends the work of a batch that was not created. */
+/** Ends the work of a batch whose creation failed. If the upstream may have created it, the input of its requests is charged. */
 export function failWork({ shared }: RoutedCall, admitted: readonly AdmittedPart[], error: unknown): void {
   const status = error instanceof GatewayError ? (error.info.status ?? 500) : 500
-  for (const { record } of admitted) settle(record, { status, outcome: 'failed', error }, shared.plugins, shared.logger)
+  for (const { part, record } of admitted) {
+    const { error: kind } = record.attempts[0] ?? {}
+    if (kind !== undefined && errorKinds[kind].mayBeBilled === true)
+      record.usage = { input: { total: part.input }, output: { total: 0 }, billed: { tier: 'batch' } }
+    settle(record, { status, outcome: 'failed', error }, shared.plugins, shared.logger)
+  }
 }
 
 /** Returns what must be stored about the work of a new batch. Admissions without `defer` are settled here, without usage. */
