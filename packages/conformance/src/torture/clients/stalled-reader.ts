@@ -18,7 +18,7 @@ const limitMs = 1000
 const farMs = 600_000
 /** Latest effect of the limit: clients are checked at intervals, and the machine is busy. */
 const lateMs = 2500
-/** Many times more than all buffers between an upstream and its client. */
+/** More than the usual buffers between an upstream and its client; some systems buffer even this. */
 const pouredBytes = 30_000_000
 const writeBytes = 64_000
 /** Allowed growth after all clients are gone, for lazily loaded code. One leaked response is larger. */
@@ -231,9 +231,10 @@ async function askGroup(setting: CheckContext, limits: Way['limits'], count: num
       return finished.length >= clients.length
     }, limitMs + lateMs)
     const settledMs = performance.now() - begun
-    // An unstreamed upstream response is already complete, and its connection is reused.
+    // The connection of a complete upstream response is reused: an unstreamed one, or one that the system has buffered.
     const streams = [...scene.calls.filter((call) => call.stream), ...speeches]
-    const closed = await resultWithin(lateMs, Promise.all(streams.map((call) => call.closed)))
+    const incomplete = streams.filter((call) => !call.response.writableFinished)
+    const closed = await resultWithin(lateMs, Promise.all(incomplete.map((call) => call.closed)))
     const left = await holdsWithin(() => fake.sessions.every((session) => session.closed !== undefined), lateMs)
     await sleep(Math.max(0, begun + limitMs + lateMs / 2 - performance.now()))
     const cut = await Promise.all(clients.map(({ client }) => client.isCut()))

@@ -132,7 +132,7 @@ function casesOf(setting: CheckContext, recorded: readonly Stream[]): Served[] {
 }
 
 /** Matches ids by their keys; generated ids are long. They also occur in other places, such as a signature. */
-const longIds = /"(?:(?:\w+_)?id|responseId)":\s*"([^"]{8,})"/g
+const longIds = /"(?:(?:\w+_)?id|responseId|toolUseId)":\s*"([^"]{8,})"/g
 
 /** Removes ids and times, which a gateway generates for each response if the client's format requires them. */
 function settled(text: string): string {
