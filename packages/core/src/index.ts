@@ -69,6 +69,7 @@ export type {
   PendingSession,
   RealtimeAcceptance,
   RealtimeClosing,
+  RealtimeCut,
   RealtimeConnection,
   RealtimeEnding,
   RealtimeOpening,

@@ -139,6 +139,21 @@ export interface CallEnding {
 export function settle(record: CallRecord, ending: CallEnding, plugins: readonly Plugin[], logger: Logger): void {
   if (record.settled === true) return
   record.settled = true
+  const event = finishEventOf(record, ending, plugins, logger)
+  if (record.admissions !== undefined)
+    for (const admission of record.admissions)
+      if (admission.settle !== undefined) observe(logger, 'settling a call', () => admission.settle?.(event))
+  for (const plugin of plugins)
+    if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)
+}
+
+/** Returns the event of a call that ends now, with its cost. */
+export function finishEventOf(
+  record: CallRecord,
+  ending: CallEnding,
+  plugins: readonly Plugin[],
+  logger: Logger,
+): FinishEvent {
   // Assigned field by field: spreads would cost as much here as validating the request.
   const event: { -readonly [K in keyof FinishEvent]: FinishEvent[K] } = {
     requestId: record.requestId,
@@ -179,11 +194,7 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
     event.cost = cost
     break
   }
-  if (record.admissions !== undefined)
-    for (const admission of record.admissions)
-      if (admission.settle !== undefined) observe(logger, 'settling a call', () => admission.settle?.(event))
-  for (const plugin of plugins)
-    if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)
+  return event
 }
 
 /** Validates the result of `costOf`, which budgets depend on. Throws a TypeError if it is no amount of money. */

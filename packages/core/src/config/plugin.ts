@@ -259,6 +259,12 @@ export interface Admission<I extends Identity = Identity> {
   /** Called once at the end of the call, for successes and failures, before `onFinish`. */
   settle?(event: FinishEvent<I>): void | Promise<void>
   /**
+   * Called after each response of a realtime session, with the event of a session that would end now: its usage and cost so far. `settle`
+   * follows at the end, with the whole usage. To end the session, throw or reject with a GatewayError: the client receives it as an
+   * error event and as the reason of the close. Every other failure is logged, and the session continues.
+   */
+  progress?(event: FinishEvent<I>): void | Promise<void>
+  /**
    * Called in place of `settle` once a batch is created, if `call.batch` is present. Returns the reservation as text. The gateway stores it
    * and passes it to `Plugin.resume` when the batch has ended, perhaps in another process. Default: `settle` is called when the batch is
    * created, with an event without usage.

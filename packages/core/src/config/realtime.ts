@@ -51,6 +51,14 @@ export interface RealtimeClosing {
   readonly reason: string
 }
 
+/** The end of a session that the gateway decides, because the caller may use no more. */
+export interface RealtimeCut {
+  /** How the client must be closed. The upstream must be closed with 1001. */
+  readonly closing: RealtimeClosing
+  /** The ending to settle the session with. */
+  readonly ending: RealtimeEnding
+}
+
 /** What must happen with a client's message. */
 export type ClientMessage =
   /** The upstream receives this text. If it is the same text, the message is sent as it is. */
@@ -71,6 +79,8 @@ export interface RealtimeSession<Socket> extends RealtimeAcceptance {
   readUpstream(text: string): string
   /** Reads a message of the client before it is sent to the upstream. Absent: all messages are sent unchanged. */
   readonly readClient?: (text: string, isBinary: boolean) => ClientMessage
+  /** Resolves if the session must end before either side closes it. */
+  readonly cut: Promise<RealtimeCut>
   /** Must be called when the upstream's first message arrives. */
   begun(): void
   /** Returns the upstream's close reason for the client: without host and keys, at most 123 bytes. */

@@ -216,6 +216,16 @@ export function relay(clientSocket: WebSocket, session: RealtimeSession<WebSocke
   upstream.socket.on('close', onUpstreamClose).on('close', onClosed)
   relayMessages(client, upstream, readFromClient)
   relayMessages(upstream, client, readFromUpstream)
+  void session.cut.then(({ closing: { event, code, reason }, ending: how }) =>
+    end(
+      how,
+      () => {
+        if (event !== undefined) clientSocket.send(event)
+        clientSocket.close(code, reason)
+      },
+      () => upstream.socket.close(goingAway),
+    ),
+  )
   session.signal.addEventListener('abort', onAbort)
   if (session.signal.aborted) onAbort()
   // Both were paused until here. A socket that has closed meanwhile now emits its close event.

@@ -15,6 +15,7 @@ import { createErrorMapper } from '../storage/errors.ts'
 import { allowanceOf, budgetHeaders } from './allowance.ts'
 import { limitError } from './limit-error.ts'
 import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
+import { createSessionCharge } from './session-charge.ts'
 import { type AdmittedCall, correctionOf, deferredSettlement, settlementOf } from './settlement.ts'
 import { createSettler } from './settler.ts'
 import { createMeterLists, type TokenMeter } from './token-meters.ts'
@@ -82,27 +83,34 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
   const admitted = (
     { token, owner, home }: Payer,
     tokenId: string,
-    { requestId }: AdmitCall,
+    { requestId, operation, model }: AdmitCall,
     meters: readonly ReservedMeter[],
     result: (ReserveResult & { readonly ok: true }) | undefined,
   ): Admission => {
     const concurrent = meters.filter(({ of }) => of === 'concurrent').map(({ meter }): Meter => meter)
     if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId, home, meters: concurrent })
     const accounts = token !== undefined && owner !== undefined ? [token.id, ownerAccount(owner.owner)] : undefined
+    const reserved = { tokenId, home, accounts, meters, at: result?.at, prices }
+    const session =
+      result !== undefined && operation === 'realtime'
+        ? createSessionCharge(reserved, { store, settler, states: result.states, model, currency, now })
+        : undefined
     const settle = (event: FinishEvent): void => {
       if (concurrent.length > 0) renewal.remove(requestId)
-      settler.settle(settlementOf(event, { tokenId, home, accounts, meters, at: result?.at, prices }))
+      void settler.settle(settlementOf(event, reserved, session?.charged()))
     }
     const defer = (): string => {
       const deferred = { tokenId, home, accounts, meters, at: result?.at }
-      settler.settle(deferredSettlement(requestId, { ...deferred, prices }))
+      void settler.settle(deferredSettlement(requestId, { ...deferred, prices }))
       return JSON.stringify(deferred)
     }
     if (result === undefined) return { settle, defer }
     const time = now()
     const allowance = allowanceOf(meters, result.states, time)
     const headers = budgetHeaders(meters, result.states, currency, time)
-    return allowance === undefined ? { headers, settle, defer } : { allowance, headers, settle, defer }
+    const admission: Admission =
+      allowance === undefined ? { headers, settle, defer } : { allowance, headers, settle, defer }
+    return session === undefined ? admission : { ...admission, progress: session.progress }
   }
 
   return {
@@ -134,7 +142,7 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
     },
     resume(reservation) {
       const call = { ...(JSON.parse(reservation) as Omit<AdmittedCall, 'prices'>), prices }
-      return { settle: (event) => settler.settle(correctionOf(event, call)) }
+      return { settle: (event) => void settler.settle(correctionOf(event, call)) }
     },
     close: () => settler.close(),
   }

@@ -77,7 +77,7 @@ const backgroundError = (tokenMeter: TokenMeter): GatewayError =>
   )
 
 /** Returns whether a meter counts calls, whatever they use. */
-const countsCalls = (of: TokenMeter['of']): boolean => of === 'requests' || of === 'concurrent'
+export const countsCalls = (of: TokenMeter['of']): boolean => of === 'requests' || of === 'concurrent'
 
 /** A number of tokens, and of images, characters, seconds or searches if the request determines them. */
 interface Quantity {

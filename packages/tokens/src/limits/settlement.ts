@@ -2,7 +2,7 @@ import type { Cost, FinishEvent } from '@modelgate/core'
 import type { Home, Settlement, Sums } from '../contract/meter-store.ts'
 import { billionthsOf } from '../prices/money.ts'
 import { leastCostOf, mayHaveWorked, type Prices } from '../prices/prices.ts'
-import type { ReservedMeter } from './reserve.ts'
+import { countsCalls, type ReservedMeter } from './reserve.ts'
 import { settledMeter, toWholeCount } from './token-meters.ts'
 
 /** Model name in the sums of calls without a response: the requested name may be any text of a client. */
@@ -23,18 +23,20 @@ export interface AdmittedCall {
   readonly prices: Prices | undefined
 }
 
-/** Returns the settlement of a finished call: its actual use on each meter, and its contribution to the sums. */
-export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settlement {
-  const { tokenId, home, accounts, meters, at, prices } = admitted
-  const { requestId, model, startedAt, usage, units, outcome, firstEventMs } = event
+/** Returns the actual use of a call on a meter. */
+function createActualUse(
+  event: FinishEvent,
+  prices: Prices | undefined,
+  money: number | undefined,
+  worked: boolean,
+): (reserved: ReservedMeter) => number {
+  const { usage, units, outcome } = event
   const input = toWholeCount(usage?.input.total ?? 0)
   const output = toWholeCount(usage?.output.total ?? 0)
-  const worked = mayHaveWorked(event)
   // A model may have worked, and no usage is known: the reservation is kept, because a call must not become free this way.
   const isUseUnknown = worked && usage === undefined && units === undefined
-  const money = costOf(event.cost, prices)
   const tokensOf = (reported: number, reserved: number): number => (isUseUnknown ? reserved : reported)
-  const actualOf = ({ of, meter }: ReservedMeter): number => {
+  return ({ of, meter }) => {
     switch (of) {
       case 'requests':
         // The requests of a batch that was not created count as one.
@@ -49,14 +51,30 @@ export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settle
         return tokensOf(toWholeCount(input + output), meter.amount)
       case 'money':
         if (money !== undefined || !worked) return money ?? 0
-        return Math.max(meter.amount, prices === undefined ? 0 : toWholeCount(leastCostOf(prices, event)))
+        return Math.max(meter.amount, leastCost(event, prices))
     }
   }
+}
+
+const leastCost = (event: FinishEvent, prices: Prices | undefined): number =>
+  prices === undefined ? 0 : toWholeCount(leastCostOf(prices, event))
+
+/**
+ * Returns the settlement of a finished call: its actual use on each meter, and its contribution to the sums.
+ *
+ * @param charged what `progressOf` has charged on each meter. Default: nothing
+ */
+export function settlementOf(event: FinishEvent, admitted: AdmittedCall, charged: readonly number[] = []): Settlement {
+  const { tokenId, home, accounts, meters, at, prices } = admitted
+  const { requestId, model, startedAt, usage, outcome, firstEventMs } = event
+  const worked = mayHaveWorked(event)
+  const money = costOf(event.cost, prices)
+  const actualOf = createActualUse(event, prices, money, worked)
   const add: Sums = {
     calls: 1,
-    inputTokens: input,
+    inputTokens: toWholeCount(usage?.input.total ?? 0),
     cachedTokens: toWholeCount(usage?.input.cacheRead ?? 0),
-    outputTokens: output,
+    outputTokens: toWholeCount(usage?.output.total ?? 0),
     cost: money ?? 0,
     unpriced: money === undefined && worked ? 1 : 0,
   }
@@ -66,7 +84,9 @@ export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settle
     tokenId,
     home,
     at,
-    meters: meters.map((reserved) => settledMeter(reserved.meter, actualOf(reserved))),
+    meters: meters.map((reserved, index) =>
+      settledMeter(reserved.meter, Math.max(0, actualOf(reserved) - (charged[index] ?? 0))),
+    ),
     sums: {
       day: dayOf(startedAt),
       model: (hasResponse && model.slice(0, maxNameLength)) || unansweredModel,
@@ -74,6 +94,40 @@ export function settlementOf(event: FinishEvent, admitted: AdmittedCall): Settle
       accounts,
     },
   }
+}
+
+/** A charge for a part of a call that continues. */
+export interface Progress {
+  readonly settlement: Settlement
+  /** What has been charged so far on each meter of the call. */
+  readonly charged: readonly number[]
+}
+
+/**
+ * Returns the charge for what a running call has used since the last charge. The reservation stays as it is, for what the call uses next.
+ *
+ * @param event the call as if it ended now
+ * @param charged what was charged before on each meter
+ * @param callId an id of its own: stores count each id once
+ */
+export function progressOf(
+  event: FinishEvent,
+  { tokenId, home, meters, prices }: AdmittedCall,
+  charged: readonly number[],
+  callId: string,
+): Progress {
+  const money = costOf(event.cost, prices) ?? leastCost(event, prices)
+  const actualOf = createActualUse(event, prices, money, true)
+  const now = meters.map((reserved, index) => {
+    const before = charged[index] ?? 0
+    return countsCalls(reserved.of) ? before : Math.max(before, actualOf(reserved))
+  })
+  const steps = meters.flatMap(({ of, meter }, index) =>
+    countsCalls(of)
+      ? []
+      : [{ ...settledMeter(meter, (now[index] ?? 0) - (charged[index] ?? 0)), amount: 0, least: undefined }],
+  )
+  return { settlement: { callId, tokenId, home, at: undefined, meters: steps }, charged: now }
 }
 
 /** Returns the settlement of a batch that was created: its reservation counts as used until the batch has ended. */

@@ -1,5 +1,5 @@
 import type { Logger } from '@modelgate/core'
-import { isThenable, settleWithin, unref } from '../base/async.ts'
+import { type Awaitable, isThenable, settleWithin, unref } from '../base/async.ts'
 import type { MeterStore, Settlement } from '../contract/meter-store.ts'
 
 /** Maximum number of settlements that wait for their store. */
@@ -13,9 +13,10 @@ const attemptMs = 30_000
 /** Milliseconds that `close` waits for unfinished settlements. */
 const closeMs = 3_000
 
-/** Delivers settlements to their store, with retries. The caller does not wait. */
+/** Delivers settlements to their store, with retries. */
 export interface Settler {
-  settle(settlement: Settlement): void
+  /** Returns a promise if the store does. It resolves when the first attempt has ended. */
+  settle(settlement: Settlement): Awaitable<void>
   /** Resolves when all settlements are delivered, or after three seconds. */
   close(): Promise<void>
 }
@@ -74,11 +75,15 @@ export function createSettler(meters: Pick<MeterStore, 'settle'>, logger: Logger
     settle(settlement) {
       try {
         const result = meters.settle(settlement)
-        if (!isThenable(result)) return
-        const settled = settleWithin(result, 'settle of the meter store', attemptMs)
-        track(settled.catch((error: unknown) => onFailure(settlement, error)))
+        if (!isThenable(result)) return undefined
+        const settled = settleWithin(result, 'settle of the meter store', attemptMs).catch((error: unknown) =>
+          onFailure(settlement, error),
+        )
+        track(settled)
+        return settled
       } catch (error) {
         onFailure(settlement, error)
+        return undefined
       }
     },
     async close() {

@@ -150,6 +150,7 @@ export const covered = {
     allowance: data,
     headers: data,
     settle: ['settle'],
+    progress: { not: 'called in realtime sessions; see protocols/realtime-budgets.test.ts' },
     defer: { not: 'called when a batch is created; see laws/batches.test.ts' },
   } satisfies Covered<Admission>,
   HealthState: { read: ['health.read'], write: ['health.write'] } satisfies Covered<HealthState>,

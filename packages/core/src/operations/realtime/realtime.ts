@@ -27,6 +27,7 @@ import { checkHandshake, chooseProtocol, modelRequired, readQuery } from './hand
 import { closeReason, modelListCheck, parse } from './messages.ts'
 import { readFirstMessage } from './naming.ts'
 import { enterPending } from './pending-limit.ts'
+import { createProgress } from './progress.ts'
 import { goingAway, type SessionKind, sessionKinds } from './session-kinds.ts'
 
 /** Limit in milliseconds for opening a WebSocket, which needs no computed response. Lower limits of the configuration apply. */
@@ -226,8 +227,10 @@ function sessionOf<Socket>(
   const { usage, readsBinary } = kind
   const readClient = clientReader(kind, shared, record, target)
   const redactor = redactorOf(target.upstream)
+  const { cut, report } = createProgress(record, shared, kind)
   return {
     upstream: socket,
+    cut,
     protocol,
     signal,
     headers: callHeaders(record),
@@ -240,7 +243,9 @@ function sessionOf<Socket>(
       const event = parse(text)
       // No client of the protocol reads messages that are not objects.
       if (!isObject(event)) return redactor.redactText(text)
+      const { usage: before, units } = record
       usage.add(record, event)
+      if (record.usage !== before || record.units !== units) report()
       return suspected ? redactor.redactJson(text, isFailure(event) ? 'error' : 'plain') : text
     },
     ...(readClient === undefined ? {} : { readClient }),
