@@ -63,6 +63,7 @@ describe('docs/guide/ledger.md', () => {
     basis: false,
     usage: false,
     abandoned: false,
+    uncounted: false,
     units: false,
     cost: false,
     currency: false,

@@ -44,6 +44,7 @@ const references = {
   vectorStores: reference,
   caches: reference,
   batches: reference,
+  calls: reference,
   guardrails: reference,
 } satisfies Record<ReferenceKind, Schema>
 

@@ -85,6 +85,13 @@ const send = (
   })
 }
 
+const callForm = (): FormData => {
+  const form = new FormData()
+  form.set('sdp', 'v=0\r\n')
+  form.set('session', JSON.stringify({ type: 'realtime', model: 'gpt' }))
+  return form
+}
+
 const fileForm = (format: string, text = 'hello'): FormData => {
   const form = new FormData()
   if (format !== 'messages') form.set('purpose', 'user_data')
@@ -111,6 +118,7 @@ const bodies: Readonly<
       ],
     }),
   },
+  calls: { create: callForm },
   conversations: {
     create: () => ({ items: [{ type: 'message', role: 'user', content: 'hi' }] }),
     update: { metadata: { topic: 'x' }, items: [] },
@@ -164,17 +172,20 @@ const fileBatch = async (token: string): Promise<object> => {
   return { input_file_id: id, endpoint, completion_window: '24h' }
 }
 
+const creations: ReadonlySet<string> = new Set(['create-object', 'create-cache', 'create-call'])
+
 const create = async (token: string, kind: NonNullable<Route['object']>, format: string): Promise<string> => {
   if (format === 'gemini' && kind === 'files') return createGoogleFile(token)
   const { path } = routes.find(
     (route) =>
       route.object === kind &&
-      (route.operation === 'create-object' || route.operation === 'create-cache') &&
+      creations.has(route.operation) &&
       [route.format, ...Object.values(route.formatByHeader ?? {})].includes(format as Route['format']),
   ) as Route
   const body = kind === 'batches' && format === 'chat' ? await fileBatch(token) : bodies[kind].create(format)
   const response = await send(token, 'POST', path, format, body)
-  expect(response.status).toBe(200)
+  expect(response.status).toBe(kind === 'calls' ? 201 : 200)
+  if (kind === 'calls') return response.headers.get('location')?.split('/').pop() ?? ''
   const { id, name = '' } = (await response.json()) as { id?: string; name?: string }
   return id ?? name.slice(name.indexOf('/') + 1)
 }
@@ -195,7 +206,8 @@ const onOne = verbs.filter(({ path }) => path.includes('{id}'))
 /** The body of a verb. An update of metadata accepts no items, and the other way round. */
 const bodyOf = ({ method, kind, path }: (typeof onOne)[number]): object | undefined => {
   if (method === 'PATCH') return bodies[kind].update
-  if (method !== 'POST' || path.endsWith('/cancel')) return undefined
+  if (method !== 'POST' || path.endsWith('/cancel') || path.endsWith('/hangup')) return undefined
+  if (kind === 'calls') return { type: 'realtime', model: 'gpt', target_uri: 'tel:+14155550123' }
   return path.endsWith('/items') ? { items: [] } : { metadata: bodies[kind].update === undefined ? {} : { topic: 'x' } }
 }
 
@@ -236,8 +248,11 @@ describe('a stored object', () => {
   test.each(onOne)('is available to its owner: $title', async (verb) => {
     const id = await create('ann', verb.kind, verb.format)
     await finish(verb, id)
-    const response = await send('ann', verb.method, await pathFor(verb, id), verb.format, bodyOf(verb))
-    expect(response.status).toBe(200)
+    const path = await pathFor(verb, id)
+    const response = await send('ann', verb.method, path, verb.format, bodyOf(verb))
+    // The provider accepts, rejects and transfers phone calls only.
+    expect(response.status).toBe(verb.kind === 'calls' && !path.endsWith('/hangup') ? 404 : 200)
+    expect(provider.requests.at(-1)?.path).toContain(id)
     await response.text()
   })
 
@@ -277,27 +292,30 @@ describe('a stored object', () => {
     },
   )
 
-  test.each(onOne.filter(({ path }) => path.endsWith('{id}')))('has no hostile id: $title', async (verb) => {
-    const id = await create('ann', verb.kind, verb.format)
-    const before = provider.requests.length
-    const hostile = [
-      id.slice(0, -1),
-      `${id}x`,
-      `..%2F${id}`,
-      `${id}%2F..%2F..%2Fmodels`,
-      '%2e%2e',
-      `${id}%3Fx=1`,
-      'x'.repeat(10_000),
-      '__proto__',
-    ]
-    for (const one of hostile) {
-      const response = await send('ann', verb.method, verb.path.replace('{id}', one), verb.format, bodyOf(verb))
-      // URLs resolve dots to the folder above, which may be a path with other methods.
-      const status = one === '%2e%2e' && response.status === 405 ? 404 : response.status
-      expect([one.slice(0, 40), status]).toEqual([one.slice(0, 40), 404])
-    }
-    expect(provider.requests).toHaveLength(before)
-  })
+  test.each(onOne.filter(({ path, kind }) => path.endsWith('{id}') || kind === 'calls'))(
+    'has no hostile id: $title',
+    async (verb) => {
+      const id = await create('ann', verb.kind, verb.format)
+      const before = provider.requests.length
+      const hostile = [
+        id.slice(0, -1),
+        `${id}x`,
+        `..%2F${id}`,
+        `${id}%2F..%2F..%2Fmodels`,
+        '%2e%2e',
+        `${id}%3Fx=1`,
+        'x'.repeat(10_000),
+        '__proto__',
+      ]
+      for (const one of hostile) {
+        const response = await send('ann', verb.method, verb.path.replace('{id}', one), verb.format, bodyOf(verb))
+        // URLs resolve dots to the folder above, which may be a path with other methods.
+        const status = one === '%2e%2e' && response.status === 405 ? 404 : response.status
+        expect([one.slice(0, 40), status]).toEqual([one.slice(0, 40), 404])
+      }
+      expect(provider.requests).toHaveLength(before)
+    },
+  )
 
   test('of one API is not found through the other', async () => {
     const id = await create('ann', 'files', 'chat')

@@ -3,7 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import Anthropic, { toFile as toAnthropicFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
-import { anthropic, createGateway, type Gateway, gemini, memoryResponseStore, openai } from '@modelgate/core'
+import {
+  anthropic,
+  createGateway,
+  type Gateway,
+  type GatewayConfig,
+  gemini,
+  memoryResponseStore,
+  openai,
+} from '@modelgate/core'
 import { nodeListener } from '@modelgate/node'
 import { createFakeProvider } from '@modelgate/testing'
 import OpenAI, { toFile } from 'openai'
@@ -24,7 +32,11 @@ const close = (server: Server | undefined): Promise<void> =>
     server.closeAllConnections()
   })
 
-const gatewayOver = (baseURL: string, fetch?: typeof globalThis.fetch): Gateway =>
+const gatewayOver = (
+  baseURL: string,
+  fetch?: typeof globalThis.fetch,
+  references: GatewayConfig['references'] = {},
+): Gateway =>
   createGateway({
     auth: (token) => ({ id: token }),
     upstreams: {
@@ -34,6 +46,7 @@ const gatewayOver = (baseURL: string, fetch?: typeof globalThis.fetch): Gateway 
     },
     models: { 'gpt*': 'openai', 'claude*': 'claude', 'gemini*': 'google' },
     responses: { store: memoryResponseStore() },
+    references,
     ...(fetch === undefined ? {} : { fetch }),
     logger: false,
   })
@@ -95,6 +108,30 @@ describe('official clients over loopback', () => {
     })
     await ann.conversations.items.delete(item, { conversation_id: id })
     expect(await ann.conversations.delete(id)).toMatchObject({ deleted: true })
+  })
+
+  test('openai hangs up its calls over WebRTC, and accepts, rejects and transfers phone calls', async () => {
+    const gateway = gatewayOver('http://up', provider.fetch as typeof fetch, { calls: 'pass' })
+    const calls = await listen(nodeListener(gateway))
+    const clientOf = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${calls.origin}/v1`, maxRetries: 0 })
+    const [ann, bob] = [clientOf('ann'), clientOf('bob')]
+    const sdp = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\n'
+    const form = new FormData()
+    form.set('sdp', new Blob([sdp], { type: 'application/sdp' }))
+    form.set('session', JSON.stringify({ type: 'realtime', model: 'gpt-realtime' }))
+    const created = await ann.post('/realtime/calls', { body: form }).asResponse()
+    expect([created.status, created.headers.get('content-type')]).toEqual([201, 'application/sdp'])
+    expect(await created.text()).toMatch(/^v=0/)
+    const id = created.headers.get('location')?.split('/').pop() ?? ''
+    await expect(bob.realtime.calls.hangup(id)).rejects.toMatchObject({ status: 404 })
+    await ann.realtime.calls.hangup(id)
+    await expect(ann.realtime.calls.hangup(id)).rejects.toMatchObject({ status: 404 })
+    const phone = 'rtc_sip_1'
+    await ann.realtime.calls.accept(phone, { type: 'realtime', model: 'gpt-realtime', instructions: 'Be brief.' })
+    await expect(bob.realtime.calls.refer(phone, { target_uri: 'tel:+1' })).rejects.toMatchObject({ status: 404 })
+    await ann.realtime.calls.refer(phone, { target_uri: 'tel:+14155550123' })
+    await bob.realtime.calls.reject('rtc_sip_2', { status_code: 486 })
+    await close(calls.server)
   })
 
   test('@google/genai uploads, lists, reads and deletes files, and refers to them', async () => {

@@ -82,6 +82,8 @@ export interface CallRecord {
   admissions?: Admission[] | undefined
   /** The upstream continues to process the request after the response. */
   background?: true | undefined
+  /** The provider also charges for a session that bypasses the gateway. */
+  uncounted?: true | undefined
   /** The call is already settled. */
   settled?: boolean | undefined
   /** `onRequest` of the plugins was called, so `onFinish` must follow. */
@@ -122,6 +124,7 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   estimateOutput: undefined,
   admissions: undefined,
   background: undefined,
+  uncounted: undefined,
   settled: undefined,
   pluginsNotified: undefined,
   attemptsExhausted: undefined,
@@ -185,6 +188,7 @@ export function finishEventOf(
   put(event, 'units', billedUnits(record))
   put(event, 'estimate', record.estimate)
   if (isAbandoned(record)) event.abandoned = true
+  if (record.uncounted === true && ending.outcome === 'finished') event.uncounted = true
   put(event, 'error', ending.error)
   if (record.firstEventAt !== undefined) event.firstEventMs = record.firstEventAt - record.startedAt
   for (const plugin of plugins) {

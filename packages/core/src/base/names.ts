@@ -35,6 +35,11 @@ export type ObjectOperation =
   | 'cancel-object'
   | 'delete-object'
   | 'get-object-content'
+  /** Connects a client to the provider over WebRTC: their session bypasses the gateway. */
+  | 'create-call'
+  /** The same for a phone call. */
+  | 'accept-call'
+  | 'control-call'
 
 /** The operation of a route. Chat generation is `generate` in every format. */
 export type Operation =

@@ -81,6 +81,11 @@ export interface FinishEvent<I extends Identity = Identity> {
    * processed the request and may bill it.
    */
   readonly abandoned?: true
+  /**
+   * The client received access to a session that bypasses the gateway: a realtime call, or a secret for one. The provider charges for it, and
+   * neither `usage` nor `cost` contains it.
+   */
+  readonly uncounted?: true
   /** Cost of the call, from the first plugin whose `costOf` returns one. Absent: unknown. */
   readonly cost?: Cost
   readonly losses: readonly Loss[]

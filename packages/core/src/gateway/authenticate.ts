@@ -129,7 +129,12 @@ const withoutPreflight: ReadonlySet<string> = new Set([
 ])
 
 /** Operations that a page of any site can make a browser call, although they are not a POST with a body. */
-const withoutBody: ReadonlySet<Route['operation']> = new Set<Route['operation']>(['cancel-response', 'realtime'])
+const withoutBody: ReadonlySet<Route['operation']> = new Set<Route['operation']>([
+  'cancel-response',
+  'cancel-object',
+  'control-call',
+  'realtime',
+])
 
 /**
  * Rejects requests that a page of another site can make a browser send without a CORS preflight: a WebSocket, or a POST with the content

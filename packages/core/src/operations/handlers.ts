@@ -39,6 +39,9 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'cancel-object': storedObject,
   'delete-object': storedObject,
   'get-object-content': storedObject,
+  'create-call': lazy(() => import('./realtime/calls/create-call.ts').then((found) => found.handleCreateCall)),
+  'accept-call': lazy(() => import('./realtime/calls/control-call.ts').then((found) => found.handleAcceptCall)),
+  'control-call': lazy(() => import('./realtime/calls/control-call.ts').then((found) => found.handleControlCall)),
   invoke: lazy(() => import('./invoke/invoke.ts').then((found) => found.handleInvoke)),
   // A plain request: upgrades do not come here (see `Gateway.realtime`).
   realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),

@@ -204,7 +204,10 @@ async function run(
   record.model = model
   record.stream = stream
   if (operation.counted !== undefined) record.tokenCounting = operation.counted
-  if (operation.issuesCredentials === true) record.capture?.withholdResponses()
+  if (operation.issuesCredentials === true) {
+    record.uncounted = true
+    record.capture?.withholdResponses()
+  }
   record.expected = dialect.expectedUse?.(value)
   const { limits, references } = shared
   const own = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })

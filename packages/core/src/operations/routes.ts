@@ -76,6 +76,23 @@ const realtimeSecrets: readonly Route[] = (
   unversionedAlias: true,
 }))
 
+/** Calls over WebRTC, and phone calls. */
+const realtimeCalls: readonly Route[] = (
+  [
+    { path: '', operation: 'create-call', unversionedAlias: true },
+    { path: '/{id}/accept', operation: 'accept-call' },
+    { path: '/{id}/hangup', operation: 'control-call' },
+    { path: '/{id}/refer', operation: 'control-call' },
+    { path: '/{id}/reject', operation: 'control-call' },
+  ] as const
+).map(({ path, ...route }) => ({
+  method: 'POST',
+  path: `/v1/realtime/calls${path}`,
+  format: 'chat',
+  object: 'calls',
+  ...route,
+}))
+
 /** The actions of a model of Bedrock, and its model list. */
 const bedrock: readonly Route[] = (
   [
@@ -280,6 +297,7 @@ const ownRoutes: readonly Route[] = [
   ...messageBatches,
   ...media,
   ...realtimeSecrets,
+  ...realtimeCalls,
   {
     method: 'GET',
     path: '/v1/realtime',

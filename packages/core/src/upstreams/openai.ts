@@ -52,6 +52,7 @@ export function openai(options: OpenAIOptions = {}): Upstream {
       files: { chat: '/files' },
       conversations: { responses: '/conversations' },
       batches: { chat: '/batches' },
+      calls: { chat: '/realtime/calls' },
     },
     operations: {
       completions: { openai: '/completions' },

@@ -81,8 +81,8 @@ export interface Upstream {
   readonly problems?: readonly string[]
 }
 
-/** A kind of objects that providers store, and that clients create, list and delete. */
-export type ObjectKind = 'files' | 'conversations' | 'caches' | 'batches'
+/** A kind of objects that providers keep for the client that created them. */
+export type ObjectKind = 'files' | 'conversations' | 'caches' | 'batches' | 'calls'
 
 /** One of several credentials of an upstream. */
 export interface UpstreamKey {

@@ -28,6 +28,7 @@ export interface FakeProvider {
    * Handles a request like `fetch`, so it can replace `fetch`. The host is ignored; the path selects the operation:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
    * `/v1/responses/compact`, `/v1/responses/{id}`, `/v1/responses/{id}/input_items`, `/v1/files…`, `/v1/conversations…`,
+   * `/v1/realtime/calls…` (ids that begin with `rtc_sip_` are ringing phone calls),
    * `/v1beta/files…`, `/upload/v1beta/files`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
    * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
@@ -125,10 +126,14 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
         run,
       })
       if ('error' in answer) return errorResponse(base, answer.error, answer.headers)
-      exchange.answered(200)
+      exchange.answered('status' in answer ? answer.status : 200)
       exchange.settle('finished')
       if ('json' in answer)
         return Response.json(answer.json, { headers: { ...responseHead.headers, ...answer.headers } })
+      if ('text' in answer) {
+        const { text, status } = answer
+        return new Response(text, { status, headers: { ...responseHead.headers, ...answer.headers } })
+      }
       if ('headers' in answer) return new Response('', { headers: { ...responseHead.headers, ...answer.headers } })
       return new Response(answer.content, {
         headers: { ...responseHead.headers, 'content-type': answer.contentType || 'application/octet-stream' },
@@ -260,6 +265,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       objects.googleCaches.clear()
       objects.messageBatches.clear()
       objects.fileBatches.clear()
+      objects.calls.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

@@ -95,6 +95,7 @@ const objectFormats: Readonly<Record<string, FakeFormat>> = {
   conversations: 'responses',
   batches: 'chat',
   'messages/batches': 'messages',
+  'realtime/calls': 'chat',
 }
 
 function decodeModel(text: string): string {

@@ -13,10 +13,16 @@ import {
   type RunRequest,
   serveMessageBatch,
 } from './message-batches.ts'
+import { createRealtimeCallMemory, type RealtimeCallMemory, serveRealtimeCall } from './realtime-calls.ts'
 import type { StoredFile } from './stored-file.ts'
 
 /** Files and conversations that clients have created, by id. */
-export interface ObjectMemory extends GoogleFileMemory, GoogleCacheMemory, MessageBatchMemory, FileBatchMemory {
+export interface ObjectMemory
+  extends GoogleFileMemory,
+    GoogleCacheMemory,
+    MessageBatchMemory,
+    FileBatchMemory,
+    RealtimeCallMemory {
   readonly files: Map<string, StoredFile>
   readonly conversations: Map<string, StoredConversation>
 }
@@ -33,6 +39,7 @@ export const createObjectMemory = (): ObjectMemory => ({
   ...createGoogleCacheMemory(),
   ...createMessageBatchMemory(),
   ...createFileBatchMemory(),
+  ...createRealtimeCallMemory(),
 })
 
 /** A call about stored objects. */
@@ -49,15 +56,16 @@ export interface ObjectCall {
   readonly run: RunRequest
 }
 
-/** A JSON body, the content of a file, or an error. */
+/** A JSON body, a text, the content of a file, or an error. */
 export type ObjectAnswer =
   | { readonly json: JsonObject; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly text: string; readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly headers: Readonly<Record<string, string>> }
   | { readonly content: Uint8Array<ArrayBuffer>; readonly contentType: string }
   | { readonly error: WireError; readonly headers?: Readonly<Record<string, string>> }
 
 const paths =
-  /^\/(files|conversations|cachedContents|messages\/batches|batches)(?:\/([^/]+))?(?:\/(content|items|cancel|results)(?:\/([^/]+))?)?$/
+  /^\/(files|conversations|cachedContents|messages\/batches|batches|realtime\/calls)(?:\/([^/]+))?(?:\/(content|items|cancel|results|accept|hangup|refer|reject)(?:\/([^/]+))?)?$/
 
 /** The methods of each path: kind, with an id, the part below it, with an item. */
 /** Google's methods: files are created at another path. */
@@ -80,6 +88,11 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   'messages/batches/id': ['GET', 'DELETE'],
   'messages/batches/id/cancel': ['POST'],
   'messages/batches/id/results': ['GET'],
+  'realtime/calls': ['POST'],
+  'realtime/calls/id/accept': ['POST'],
+  'realtime/calls/id/hangup': ['POST'],
+  'realtime/calls/id/refer': ['POST'],
+  'realtime/calls/id/reject': ['POST'],
   conversations: ['POST'],
   'conversations/id': ['GET', 'POST', 'DELETE'],
   'conversations/id/items': ['GET', 'POST'],
@@ -109,6 +122,7 @@ export function objectPath(
 export function serveObject(call: ObjectCall): ObjectAnswer {
   if (call.route.action === 'batches') return serveFileBatch(call)
   if (call.route.action === 'messages/batches') return serveMessageBatch(call)
+  if (call.route.action === 'realtime/calls') return serveRealtimeCall(call)
   if (call.route.action === 'cachedContents') return serveGoogleCache(call)
   if (call.route.format === 'gemini') return serveGoogleFile(call)
   return call.route.action === 'files' ? serveFile(call) : serveConversation(call)

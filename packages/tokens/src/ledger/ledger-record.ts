@@ -35,6 +35,8 @@ export interface LedgerRecord {
   }
   /** No response arrived, but an upstream had received the request: it may have worked, and may bill it. */
   readonly abandoned?: true
+  /** The caller received access to a session that bypasses the gateway. The provider bills it, and no record contains its usage. */
+  readonly uncounted?: true
   readonly units?: {
     readonly images?: number
     readonly seconds?: number
@@ -90,6 +92,7 @@ export function recordOf(event: FinishEvent): LedgerRecord {
     ...(event.basis === undefined ? {} : { basis: event.basis }),
     ...(usage === undefined ? {} : { usage: countsOf(usage) }),
     ...(event.abandoned === true ? { abandoned: true } : {}),
+    ...(event.uncounted === true ? { uncounted: true } : {}),
     ...(units === undefined ? {} : { units: unitsOf(units) }),
     ...(cost === undefined || !Number.isFinite(cost.amount)
       ? {}

@@ -55,8 +55,12 @@ describe('the reservation', () => {
   })
 })
 
-describe("a provider's client secret for realtime sessions", () => {
-  const call = { operation: 'realtime-sessions' } as const
+describe.each([
+  ["a provider's client secret for realtime sessions", 'realtime-sessions', 'connect a WebSocket to /v1/realtime'],
+  ['a realtime call over WebRTC', 'create-call', 'connect a WebSocket to /v1/realtime'],
+  ['a phone call', 'accept-call', 'Use a token without a budget'],
+] as const)('%s', (_, operation, advice) => {
+  const call = { operation } as const
   it.each<Pick<TokenSettings, 'limits' | 'budget'>>([
     { budget: { money: 1, period: 'total' } },
     { budget: { tokens: 1, period: 'total', models: 'another' } },
@@ -66,7 +70,7 @@ describe("a provider's client secret for realtime sessions", () => {
   ])('is rejected for a token with %j', (settings) => {
     const refused = (): unknown => reserve(settings, call)
     expect(refused).toThrow(GatewayError)
-    expect(refused).toThrow('connect a WebSocket to /v1/realtime')
+    expect(refused).toThrow(advice)
   })
   it('counts as one call of a token whose limits only count calls', () => {
     expect(reserve({ limits: { requests: 5, concurrent: 2 } }, call)).toEqual([

@@ -29,7 +29,8 @@ export function reservedMeters(
   options: ReserveOptions,
 ): readonly ReservedMeter[] {
   if (meters.length === 0) return meters
-  if (call.operation === clientSecretOperation) checkClientSecret(meters)
+  const bypass = bypasses[call.operation]
+  if (bypass !== undefined) checkBypass(meters, bypass)
   const free = isFree(call.operation)
   let cachedUse: ExpectedUse | undefined
   // Lazy: an estimate costs time in proportion to the request, and only meters of tokens or money need it.
@@ -51,16 +52,36 @@ export function reservedMeters(
   return reserved
 }
 
-/** Returns a secret of the provider to the client. Sessions that use it bypass the gateway. */
-const clientSecretOperation = 'realtime-sessions'
+/** An operation that connects the client to the provider itself. The session bypasses the gateway, and nobody knows what it uses. */
+interface Bypass {
+  readonly what: string
+  readonly instead: string
+  readonly code: string
+}
 
-function checkClientSecret(meters: readonly TokenMeter[]): void {
+const realtimeCall: Bypass = {
+  what: 'a realtime call',
+  instead: 'Open the session through this gateway: connect a WebSocket to /v1/realtime with this API key.',
+  code: 'realtime_call_not_allowed',
+}
+
+const bypasses: { readonly [operation: string]: Bypass } = {
+  'realtime-sessions': {
+    ...realtimeCall,
+    what: 'a client secret of the provider',
+    code: 'realtime_secret_not_allowed',
+  },
+  'create-call': realtimeCall,
+  'accept-call': { ...realtimeCall, instead: 'Use a token without a budget for phone calls.' },
+}
+
+function checkBypass(meters: readonly TokenMeter[], { what, instead, code }: Bypass): void {
   const bypassed = meters.find(({ from, of }) => from === 'budget' || !countsCalls(of))
   if (bypassed === undefined) return
   throw new GatewayError(
     'permission',
-    `${holderOf(bypassed)} has a budget or a limit of tokens, which a client secret of the provider would bypass. Open the session through this gateway: connect a WebSocket to /v1/realtime with this API key.`,
-    { code: 'realtime_secret_not_allowed' },
+    `${holderOf(bypassed)} has a budget or a limit of tokens, which ${what} would bypass. ${instead}`,
+    { code },
   )
 }
 

@@ -196,6 +196,7 @@ const freeOperations: ReadonlySet<string> = new Set([
   'cancel-object',
   'delete-object',
   'get-object-content',
+  'control-call',
 ])
 export const isFree = (operation: string | undefined): boolean =>
   operation !== undefined && freeOperations.has(operation)

@@ -254,6 +254,7 @@ const nouns: Readonly<Record<ReferenceKind, string>> = {
   vectorStores: 'vector store',
   caches: 'cached content',
   batches: 'batch',
+  calls: 'call',
   guardrails: 'guardrail',
 }
 

@@ -11,6 +11,7 @@ export const referenceKinds = [
   'vectorStores',
   'caches',
   'batches',
+  'calls',
   'guardrails',
 ] as const
 /** A kind of stored state that a request can refer to; see `GatewayConfig.references`. */

@@ -159,6 +159,7 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
     chat: { creates: 'json', list: openaiList, isBatch: true },
     messages: { creates: 'json', list: anthropicList, passes: ['beta'], isBatch: true },
   },
+  calls: { chat: { creates: 'json' } },
   conversations: {
     responses: { creates: 'json', passes: ['include', 'include[]', 'limit', 'order', 'after'] },
   },

@@ -94,6 +94,7 @@ const nouns: Readonly<Record<ObjectKind, string>> = {
   conversations: 'conversation',
   caches: 'cached content',
   batches: 'batch',
+  calls: 'call',
 }
 
 export const notFound = (kind: ObjectKind, id: string): GatewayError =>

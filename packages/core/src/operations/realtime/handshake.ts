@@ -80,10 +80,7 @@ export function readQuery({ inbound, route, params }: Pick<RoutedCall, 'inbound'
   const { sessionKind } = route
   const { model: modelName = 'model', ignored = [] } = route.sessionQuery ?? {}
   const read = sessionKind !== undefined ? [] : params.model === undefined ? [modelName, 'intent'] : ['intent']
-  const parameters = new URLSearchParams(inbound.query)
-  for (const name of parameters.keys())
-    if (!read.includes(name) && !ignored.includes(name) && !credentialParameters.has(name.toLowerCase()))
-      throw unknownParameter(name.slice(0, 100), read)
+  const parameters = readParameters(inbound, read, ignored)
   if (sessionKind !== undefined) return { kind: sessionKind, model: undefined }
   const intent = single(parameters, 'intent')
   if (intent !== undefined && intent !== 'transcription')
@@ -98,6 +95,19 @@ export function readQuery({ inbound, route, params }: Pick<RoutedCall, 'inbound'
   return { kind, model }
 }
 
+/** Returns the query parameters. Throws GatewayError for one that is neither read, ignored nor a credential. */
+export function readParameters(
+  { query }: Pick<Inbound, 'query'>,
+  read: readonly string[],
+  ignored: readonly string[] = [],
+): URLSearchParams {
+  const parameters = new URLSearchParams(query)
+  for (const name of parameters.keys())
+    if (!read.includes(name) && !ignored.includes(name) && !credentialParameters.has(name.toLowerCase()))
+      throw unknownParameter(name.slice(0, 100), read)
+  return parameters
+}
+
 /** The error for a URL that must name a model. */
 export function modelRequired({ path, sessionQuery }: Pick<Route, 'path' | 'sessionQuery'>): GatewayError {
   const name = sessionQuery?.model ?? 'model'
@@ -106,7 +116,7 @@ export function modelRequired({ path, sessionQuery }: Pick<Route, 'path' | 'sess
   })
 }
 
-function single(parameters: URLSearchParams, name: string): string | undefined {
+export function single(parameters: URLSearchParams, name: string): string | undefined {
   const [value, ...others] = parameters.getAll(name)
   if (others.length > 0)
     throw new GatewayError('invalid_request', `Duplicate query parameter '${name}': send it once.`, { param: name })

@@ -53,6 +53,8 @@ const objectsOf = (kind: RecordKind): Retention => ({
 })
 
 const retentions: { readonly [K in RecordKind]?: Retention } = {
+  // Providers end a call after some hours, and no route lists calls.
+  calls: { max: Number.POSITIVE_INFINITY, ttlMs: 24 * 60 * 60 * 1000, tooMany: '', isUnlisted: true },
   // Each batch has at most one, and batches are counted.
   batchWork: { max: Number.POSITIVE_INFINITY, isUnlisted: true },
   // Clients that give up an upload rarely cancel it, so old ones must not prevent new ones.

@@ -72,6 +72,8 @@ export interface CallerRecords {
   itemOwner(id: string): Promise<'own' | 'other' | undefined>
   /** Returns whether this caller received the id of a stored object, such as a container, in a response. */
   hasReceived(kind: ReferenceKind, id: string): Promise<boolean>
+  /** Returns whether another caller is known to have received the id of a stored object in a response. */
+  isOfOther(kind: ReferenceKind, id: string): Promise<boolean>
   /** Records that this caller received these ids. Does nothing if storing is disabled. */
   saveReceivedIds(received: readonly Received[]): Promise<void>
   /** Objects that upstreams store for this caller. */
@@ -139,6 +141,10 @@ export function createCallerRecords(
     hasReceived: async (kind, id) =>
       configuredStore !== undefined &&
       ((await read(`received:${kind}:${id}`)) === owner || (await objects.find(kind, id)) !== undefined),
+    async isOfOther(kind, id) {
+      const receiver = await read(`received:${kind}:${id}`)
+      return receiver !== undefined && receiver !== owner
+    },
     async saveReceivedIds(received) {
       const keys = new Set(received.map(({ kind, id }) => `received:${kind}:${id}`))
       await inBatches([...keys].slice(0, maxStoredItems), (key) => store.set(key, owner, ttlMs, owner))
