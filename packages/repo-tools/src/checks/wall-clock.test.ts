@@ -35,6 +35,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   ],
   'packages/core/src/operations/objects/find-object.ts': [2, 'the same for the lifetime of an object'],
   'packages/core/src/operations/objects/lifetime.ts': [1, 'clients choose the end of an object as a time of day'],
+  'packages/core/src/operations/realtime/calls/call-control.ts': [1, 'the same for a realtime call'],
   'packages/core/src/operations/objects/batches/handle-batch.ts': [2, 'the same for a batch and its files'],
   'packages/core/src/operations/objects/batches/work.ts': [
     1,
