@@ -84,7 +84,7 @@ const offerWriter = (offer: CallOffer): RequestWriter => ({
         report: createReport(),
         readResponse: (bytes) => ({ body: readAnswer(bytes, upstream), contentType: sdpType }),
         openStream() {
-          throw new GatewayError('internal', 'An SDP answer is not a stream.')
+          throw new GatewayError('internal', 'SDP is not a stream.')
         },
       },
       url: callUrl(upstream, path, undefined, model),
