@@ -84,6 +84,10 @@ export interface CallRecord {
   background?: true | undefined
   /** The provider also charges for a session that bypasses the gateway. */
   uncounted?: true | undefined
+  /** The gateway stores the id of the background response, so that a later call can read its usage. */
+  settledLater?: true | undefined
+  /** The admissions are deferred: a later call settles them, and reports the usage. */
+  deferred?: true | undefined
   /** The call is already settled. */
   settled?: boolean | undefined
   /** `onRequest` of the plugins was called, so `onFinish` must follow. */
@@ -125,6 +129,8 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   admissions: undefined,
   background: undefined,
   uncounted: undefined,
+  settledLater: undefined,
+  deferred: undefined,
   settled: undefined,
   pluginsNotified: undefined,
   attemptsExhausted: undefined,
@@ -179,6 +185,7 @@ export function finishEventOf(
   put(event, 'skipped', record.skipped)
   put(event, 'finish', record.finish)
   estimateLostAttempts(record)
+  put(event, 'deferred', record.deferred)
   const final = finalUsage(record, ending.outcome)
   put(event, 'usage', final?.usage)
   put(event, 'runs', final?.runs)
@@ -233,6 +240,7 @@ interface FinalUsage {
 /** Returns the usage of a call and its source. Returns undefined if no model has run, or the operation has no tokens. */
 function finalUsage(record: CallRecord, outcome: FinishEvent['outcome']): FinalUsage | undefined {
   const { usage, tokenCounting: counted, firstEventAt, finish } = record
+  if (record.deferred === true) return undefined
   if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
     return usage.billed?.runs === undefined ? { usage, basis: 'reported' } : withAllRuns(usage, usage.billed.runs)
   if (counted === undefined) return undefined

@@ -128,6 +128,7 @@ function createAdmitCall(
     stream,
     startedAt: record.arrivedAt,
     ...(record.background === true && { background: true as const }),
+    ...(record.settledLater === true && { settledLater: true as const }),
     ...(work && { batch: work.batch }),
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {

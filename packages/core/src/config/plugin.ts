@@ -86,6 +86,11 @@ export interface FinishEvent<I extends Identity = Identity> {
    * neither `usage` nor `cost` contains it.
    */
   readonly uncounted?: true
+  /**
+   * The call has begun a background response, which had not ended yet. Its usage and cost are reported later by another event with this
+   * `requestId`, when a call finds that it has ended.
+   */
+  readonly deferred?: true
   /** Cost of the call, from the first plugin whose `costOf` returns one. Absent: unknown. */
   readonly cost?: Cost
   readonly losses: readonly Loss[]
@@ -227,10 +232,15 @@ export interface AdmitCall<I extends Identity = Identity> {
   /** Arrival of the call in milliseconds since 1970. */
   readonly startedAt: number
   /**
-   * The upstream continues after the response to this call, and the gateway will not learn its usage. Reject the call if the usage must
-   * be known.
+   * The upstream continues after the response to this call, whose usage is not known then. Unless `settledLater` is set, the gateway will
+   * not learn it: reject the call if the usage must be known.
    */
   readonly background?: true
+  /**
+   * The usage of the background response is known when a later call finds that it has ended. The admission is deferred until then: see
+   * `Admission.defer`. Absent: `settle` is called at the end of this call.
+   */
+  readonly settledLater?: true
   /**
    * The call is the work of a batch for one model: this many requests, of which the largest has `largestInput` input tokens. It is
    * admitted when the batch is created; its usage is known when the batch has ended. See `Admission.defer`.
@@ -270,9 +280,9 @@ export interface Admission<I extends Identity = Identity> {
    */
   progress?(event: FinishEvent<I>): void | Promise<void>
   /**
-   * Called in place of `settle` once a batch is created, if `call.batch` is present. Returns the reservation as text. The gateway stores it
-   * and passes it to `Plugin.resume` when the batch has ended, perhaps in another process. Default: `settle` is called when the batch is
-   * created, with an event without usage.
+   * Called in place of `settle` once a batch is created, if `call.batch` is present, or once a background response has begun, if
+   * `call.settledLater` is set. Returns the reservation as text. The gateway stores it and passes it to `Plugin.resume` when the work has
+   * ended, perhaps in another process. Default: `settle` is called at the end of the call, with an event without usage.
    */
   defer?(): string
 }
@@ -351,7 +361,7 @@ export interface Plugin<I extends Identity = Identity> {
    */
   admit?(call: AdmitCall<I>): Admission<I> | undefined | Promise<Admission<I> | undefined>
   /**
-   * Returns the admission of a deferred reservation, whose `settle` is then called with the usage of the batch. It must be synchronous. If
+   * Returns the admission of a deferred reservation, whose `settle` is then called with the usage of the batch or the background response. It must be synchronous. If
    * it throws or returns nothing, the reservation is not settled.
    *
    * @param reservation what `Admission.defer` returned

@@ -13,13 +13,22 @@ import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import { parseResponse } from '../lanes/pass-through.ts'
+import { type ParsedResponse, parseResponse } from '../lanes/pass-through.ts'
 import { addCredentials, configuredKeyHeaders } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstreams/upstream-error.ts'
-import { type CallerRecords, foreignRecord, itemId, type KeptResponse, outputItems } from './responses/records.ts'
-import type { Handler, Route } from './route.ts'
+import { settleBackground } from './responses/background.ts'
+import {
+  type CallerRecords,
+  type ForwardedResponse,
+  foreignRecord,
+  itemId,
+  type KeptResponse,
+  outputItems,
+} from './responses/records.ts'
+import type { ResolvedRequest } from './responses/resolve-references.ts'
+import type { Handler, Route, RoutedCall } from './route.ts'
 
 export interface StoredCall {
   readonly route: Route
@@ -55,7 +64,7 @@ const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], v
 async function respond(call: StoredCall, stored: Awaited<ReturnType<CallerRecords['response']>>): Promise<Reply> {
   const { id, route, records } = call
   if (stored === undefined || stored === foreignRecord) throw notFound(id)
-  if (stored.kind === 'forwarded') return forward(call, stored.upstream)
+  if (stored.kind === 'forwarded') return forward(call, stored)
   const query = new URLSearchParams(call.inbound.query)
   switch (route.operation) {
     case 'delete-response':
@@ -107,31 +116,56 @@ function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject 
   }
 }
 
-async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
-  const { id, route, inbound, upstreams, signal } = call
-  const upstream = upstreams[upstreamName]
-  const codec = wireCodecs[route.format]
-  if (upstream === undefined || !isSharedCodec(codec)) throw notFound(id)
-  const path = upstream.formats[codec.format]
-  if (path === undefined) throw notFound(id)
+async function forward(call: StoredCall, stored: ForwardedResponse): Promise<Reply> {
+  const { id, route, inbound, records } = call
+  const { upstream, codec, path } = storeOf(call, stored)
   const behind = route.path.slice(route.path.indexOf('}') + 1)
   const query = passedQuery(inbound.query)
-  const canceller = createCanceller()
-  const abort = (): void => canceller.abort()
-  signal.addEventListener('abort', abort)
-  const timer = setTimeout(abort, Math.min(call.shared.limits.firstByteMs, forwardMs))
+  // Afterwards, nobody can learn its usage any more.
+  if (route.operation === 'delete-response') await fetchAndSettle(call, stored)
+  const url = addressOf(upstream, `${path}/${encodeURIComponent(id)}${behind}`, query)
+  const { value, body } = await requestUpstream(call, upstream, codec, route.method, url)
+  if (route.operation === 'delete-response' && value.deleted === true)
+    await records.delete(id, { kind: 'forwarded', owner: records.owner, upstream: stored.upstream }, [])
+  if (value.object === 'response') await settleBackground(call, codec, id, stored, value)
+  return jsonReplyOf(call, body)
+}
+
+/** Returns where an upstream stores a response. */
+function storeOf({ id, route, upstreams }: StoringPlace, stored: ForwardedResponse) {
+  const upstream = upstreams[stored.upstream]
+  const codec = wireCodecs[route.format]
+  const path = upstream === undefined || !isSharedCodec(codec) ? undefined : upstream.formats[codec.format]
+  if (upstream === undefined || !isSharedCodec(codec) || path === undefined) throw notFound(id)
+  return { upstream, codec, path }
+}
+
+type StoringPlace = Pick<StoredCall, 'id' | 'route' | 'upstreams'>
+type UpstreamCall = Pick<StoredCall, 'transport' | 'shared' | 'signal'>
+
+/** Settles a background response that a request continues: it would have its output without fetching it. */
+export async function settlePrevious(
+  { snapshot, route, shared, record, transport, signal }: RoutedCall,
+  records: CallerRecords,
+  { id, stored }: NonNullable<ResolvedRequest['unsettled']>,
+): Promise<void> {
+  const { upstreams } = snapshot.config
+  await fetchAndSettle({ id, route, upstreams, shared, record, records, transport, signal }, stored)
+}
+
+/** Settles a background response if it has ended. A response that its upstream no longer has stays as it is. */
+async function fetchAndSettle(
+  call: StoringPlace & UpstreamCall & Pick<StoredCall, 'records' | 'record'>,
+  stored: ForwardedResponse,
+): Promise<void> {
+  if (stored.work === undefined) return
+  const { upstream, codec, path } = storeOf(call, stored)
+  const url = addressOf(upstream, `${path}/${encodeURIComponent(call.id)}`, '')
   try {
-    return await requestUpstream(
-      call,
-      upstreamName,
-      upstream,
-      codec,
-      addressOf(upstream, `${path}/${encodeURIComponent(id)}${behind}`, query),
-      canceller,
-    )
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
+    const { value } = await requestUpstream(call, upstream, codec, 'GET', url)
+    await settleBackground(call, codec, call.id, stored, value)
+  } catch (error) {
+    if (!(error instanceof GatewayError && error.info.status === 404)) throw error
   }
 }
 
@@ -154,27 +188,43 @@ function passedQuery(query: string): string {
 }
 
 async function requestUpstream(
-  call: StoredCall,
-  upstreamName: string,
+  call: UpstreamCall,
   upstream: Upstream,
   codec: WireCodec,
+  method: Route['method'],
+  url: string,
+): Promise<ParsedResponse> {
+  const canceller = createCanceller()
+  const abort = (): void => canceller.abort()
+  call.signal.addEventListener('abort', abort)
+  const timer = setTimeout(abort, Math.min(call.shared.limits.firstByteMs, forwardMs))
+  try {
+    return await sendToUpstream(call, upstream, codec, method, url, canceller)
+  } finally {
+    clearTimeout(timer)
+    call.signal.removeEventListener('abort', abort)
+  }
+}
+
+async function sendToUpstream(
+  { transport, shared }: UpstreamCall,
+  upstream: Upstream,
+  codec: WireCodec,
+  method: Route['method'],
   url: string,
   signal: Signal,
-): Promise<Reply> {
-  const { id, route, transport, shared } = call
+): Promise<ParsedResponse> {
   const own = { accept: 'application/json', ...configuredKeyHeaders(upstream, undefined) }
-  const headers = await addCredentials(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
-  const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
+  const headers = await addCredentials(upstream, { method, url, headers: own, body: undefined }, signal)
+  const response = await transport({ method, url, headers, signal }).catch((cause: unknown) => {
     throw unreachable(cause)
   })
   if (response.status < 200 || response.status >= 300) throw await readUpstreamError(response, codec, upstream)
   const bytes = await response.bytes(shared.limits.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
-  const { value, body } = parseResponse(bytes, redactorOf(upstream))
-  const { error } = codec.tapResponse(value)
+  const parsed = parseResponse(bytes, redactorOf(upstream))
+  const { error } = codec.tapResponse(parsed.value)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
-  if (route.operation === 'delete-response' && value.deleted === true)
-    await call.records.delete(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
-  return jsonReplyOf(call, body)
+  return parsed
 }

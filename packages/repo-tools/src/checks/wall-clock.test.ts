@@ -41,6 +41,10 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
     1,
     'the age of a batch that another process may have created',
   ],
+  'packages/core/src/operations/responses/background.ts': [
+    1,
+    'the age of a response that another process may have begun',
+  ],
   'packages/core/src/operations/objects/resumable-upload.ts': [2, 'the same for uploads'],
   'packages/core/src/operations/responses/object-records.ts': [1, 'the age of a record that processes share'],
   'packages/core/src/operations/model-operation-writer.ts': [1, 'the `created` field of a response'],

@@ -37,6 +37,8 @@ export interface LedgerRecord {
   readonly abandoned?: true
   /** The caller received access to a session that bypasses the gateway. The provider bills it, and no record contains its usage. */
   readonly uncounted?: true
+  /** The call has begun a background response. A later record with the same `id` has its usage and cost. Sums leave this one out. */
+  readonly deferred?: true
   readonly units?: {
     readonly images?: number
     readonly seconds?: number
@@ -93,6 +95,7 @@ export function recordOf(event: FinishEvent): LedgerRecord {
     ...(usage === undefined ? {} : { usage: countsOf(usage) }),
     ...(event.abandoned === true ? { abandoned: true } : {}),
     ...(event.uncounted === true ? { uncounted: true } : {}),
+    ...(event.deferred === true ? { deferred: true } : {}),
     ...(units === undefined ? {} : { units: unitsOf(units) }),
     ...(cost === undefined || !Number.isFinite(cost.amount)
       ? {}

@@ -48,6 +48,8 @@ export async function sumLedger(
       throw new TypeError(`sumLedger: unknown key '${key}' in by. Known keys: ${Object.keys(keyOf).join(', ')}`)
   const rows = new Map<string, Row>()
   for await (const record of records) {
+    // A later record has the same call.
+    if (record.deferred === true) continue
     const values = by.map((key) => keyOf[key](record))
     const place = JSON.stringify(values)
     let row = rows.get(place)

@@ -100,9 +100,11 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       void settler.settle(settlementOf(event, reserved, session?.charged()))
     }
     const defer = (): string => {
-      const deferred = { tokenId, home, accounts, meters, at: result?.at }
-      void settler.settle(deferredSettlement(requestId, { ...deferred, prices }))
-      return JSON.stringify(deferred)
+      if (concurrent.length > 0) renewal.remove(requestId)
+      void settler.settle(deferredSettlement(requestId, reserved))
+      // Deferred work runs at the provider, and is no concurrent call any more.
+      const later = meters.filter(({ of }) => of !== 'concurrent')
+      return JSON.stringify({ tokenId, home, accounts, meters: later, at: result?.at })
     }
     if (result === undefined) return { settle, defer }
     const time = now()

@@ -1,7 +1,8 @@
-import { createGateway, type FinishEvent, memoryResponseStore, openai } from '@modelgate/core'
+import { createGateway, type FinishEvent, memoryResponseStore, openai, type ResponseStore } from '@modelgate/core'
 import { describe, expect, it, vi } from 'vitest'
+import type { Storage } from '../contract/storage.ts'
 import type { TokenSettings } from '../contract/token.ts'
-import { createTokens } from '../create-tokens.ts'
+import { createTokens, type Tokens } from '../create-tokens.ts'
 import { memoryStorage } from '../storage/memory/memory-storage.ts'
 
 const prices = { models: { 'gpt-*': { input: 1, output: 10 } } }
@@ -10,27 +11,46 @@ const event = (type: string, response: object): string =>
 const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'gpt-5', output: [], usage: null }
 const usage = { input_tokens: 10, output_tokens: 100_000, total_tokens: 100_010 }
 
-/** A gateway with tokens in front of an upstream that continues in the background and then reports 100,000 output tokens. */
-function setUp() {
+interface Setting {
+  readonly ended?: object
+  readonly store?: ResponseStore
+  readonly storage?: Storage
+}
+
+/**
+ * A gateway with tokens in front of an upstream that continues in the background and then reports 100,000 output tokens.
+ *
+ * @param ended the response when it has ended
+ */
+function setUp({ ended = { status: 'completed', usage }, store = memoryResponseStore(), storage }: Setting = {}) {
   const finished: FinishEvent[] = []
-  const tokens = createTokens({ storage: memoryStorage(), prices, logger: false })
+  const tokens = createTokens({ storage: storage ?? memoryStorage(), prices, logger: false })
   const calls: string[] = []
+  const upstream = { isRunning: false, events: [] as string[] }
   const gateway = createGateway({
     auth: tokens.authenticate,
     upstreams: { up: openai({ apiKey: 'upstream', baseURL: 'http://up/v1', formats: ['responses'] }) },
     models: { 'gpt-*': 'up' },
-    responses: { store: memoryResponseStore() },
+    responses: { store },
     plugins: [{ name: 'end', onFinish: (event) => void finished.push(event) }],
     logger: false,
     fetch: (async (url: string, init: RequestInit) => {
       calls.push(`${init.method} ${url}`)
-      if (init.method === 'GET') return Response.json({ ...response, status: 'completed', usage })
+      if (init.method === 'DELETE') return Response.json({ id: 'resp_1', object: 'response', deleted: true })
+      if (init.method === 'GET' || url.endsWith('/cancel'))
+        return Response.json({ ...response, ...(upstream.isRunning ? { status: 'in_progress' } : ended) })
       const begun = { ...response, status: 'in_progress' }
       if (!new TextDecoder().decode(init.body as Uint8Array).includes('"stream":true')) return Response.json(begun)
       const delta = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'Hi' }
       const text = `${event('response.created', begun)}event: ${delta.type}\ndata: ${JSON.stringify(delta)}\n\n`
       const first = new TextEncoder().encode(text)
-      const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(first) })
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          controller.enqueue(first)
+          for (const text of upstream.events) controller.enqueue(new TextEncoder().encode(text))
+          if (upstream.events.length > 0) controller.close()
+        },
+      })
       return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
     }) as typeof fetch,
   })
@@ -40,9 +60,9 @@ function setUp() {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
       body: JSON.stringify({ model: 'gpt-5', input: 'hello', stream, ...more }),
     })
-  const get = (secret: string) =>
-    gateway.fetch('http://gate/v1/responses/resp_1', { headers: { authorization: `Bearer ${secret}` } })
-  return { tokens, ask, get, calls, finished }
+  const get = (secret: string, method = 'GET', path = '') =>
+    gateway.fetch(`http://gate/v1/responses/resp_1${path}`, { method, headers: { authorization: `Bearer ${secret}` } })
+  return { tokens, ask, get, calls, finished, upstream }
 }
 
 describe('a background response', () => {
@@ -50,11 +70,11 @@ describe('a background response', () => {
     ['a budget in money', { budget: { money: 1, period: 'day' } }],
     ['a budget of tokens', { budget: { tokens: 1000, period: 'day' } }],
     ['a limit of tokens', { limits: { outputTokens: 1000 } }],
-  ])('is rejected for a token with %s, because its usage is known too late', async (_, settings) => {
+  ])('that nobody stores is rejected for a token with %s, because its usage stays unknown', async (_, settings) => {
     const { tokens, ask, get, calls } = setUp()
     const { secret } = await tokens.issue(settings)
-    for (const stream of [true, false]) {
-      const refused = await ask(secret, stream)
+    for (const more of [{ store: false }, { stream: true, store: false }]) {
+      const refused = await ask(secret, false, { background: true, ...more })
       expect(refused.status).toBe(403)
       expect((await refused.json()).error).toMatchObject({ param: 'background', code: 'background_not_allowed' })
     }
@@ -80,9 +100,124 @@ describe('a background response', () => {
     await reader?.read()
     await reader?.cancel()
     await vi.waitFor(() => expect(finished).toHaveLength(1))
-    expect(finished[0]).toMatchObject({ outcome: 'aborted' })
+    expect(finished[0]).toMatchObject({ outcome: 'aborted', deferred: true, cost: { amount: 0 } })
     expect(finished[0]?.usage).toBeUndefined()
-    expect(finished[0]?.cost).toBeUndefined()
+  })
+})
+
+const budget = { tokens: 1_000_000, period: 'total' } as const
+const usedBy = async ({ usage: read }: Tokens, id: string): Promise<number | undefined> =>
+  (await read(id)).budgets[0]?.used
+
+describe('a background response of a token with a budget', () => {
+  it('keeps its reservation until a call finds that it has ended, and is then charged once', async () => {
+    const { tokens, ask, get, finished, upstream } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    upstream.isRunning = true
+    expect((await ask(secret, false)).status).toBe(200)
+    const reserved = await usedBy(tokens, id)
+    expect(reserved).toBeGreaterThan(4096)
+    expect(finished).toMatchObject([{ operation: 'generate', deferred: true, cost: { amount: 0 } }])
+    expect((await get(secret)).status).toBe(200)
+    expect(await usedBy(tokens, id)).toBe(reserved)
+    upstream.isRunning = false
+    await Promise.all([get(secret), get(secret)])
+    await get(secret)
+    expect(await usedBy(tokens, id)).toBe(100_010)
+    const generated = finished.filter(({ operation }) => operation === 'generate')
+    expect(generated).toHaveLength(2)
+    expect(generated[1]).toMatchObject({
+      requestId: generated[0]?.requestId,
+      startedAt: generated[0]?.startedAt,
+      outcome: 'finished',
+      model: 'gpt-5',
+      upstream: 'up',
+      finish: 'completed',
+      basis: 'reported',
+      usage: { input: { total: 10 }, output: { total: 100_000 } },
+      cost: { amount: 1.00001 },
+    })
+    expect((await tokens.usage(id)).byModel).toMatchObject([
+      expect.anything(),
+      { model: 'gpt-5', calls: 1, outputTokens: 100_000, cost: 1.00001 },
+    ])
+  })
+
+  it('is settled by another process, after the one that began it has ended', async () => {
+    const shared = { store: memoryResponseStore(), storage: memoryStorage() }
+    const first = setUp(shared)
+    const { secret, id } = await first.tokens.issue({ budget })
+    const reply = await first.ask(secret, true)
+    await reply.body?.getReader().read()
+    // The first process ends here: it settles nothing.
+    const second = setUp(shared)
+    expect((await second.get(secret)).status).toBe(200)
+    expect(await usedBy(second.tokens, id)).toBe(100_010)
+    expect(second.finished.map(({ operation }) => operation)).toEqual(['generate', 'get-response'])
+  })
+
+  it('is settled by its own call if that receives the end of the stream', async () => {
+    const { tokens, ask, get, finished, upstream } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    upstream.events = [event('response.completed', { ...response, status: 'completed', usage })]
+    await (await ask(secret, true)).text()
+    await vi.waitFor(() => expect(finished.some(({ usage: found }) => found !== undefined)).toBe(true))
+    expect(await usedBy(tokens, id)).toBe(100_010)
+    await get(secret)
+    expect(await usedBy(tokens, id)).toBe(100_010)
+    expect(finished.filter(({ usage: found }) => found !== undefined)).toHaveLength(1)
+    expect((await tokens.usage(id)).totals.outputTokens).toBe(100_000)
+  })
+
+  it('is settled before a request that continues it, which has its output without fetching it', async () => {
+    const { tokens, ask, calls } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    await ask(secret, false)
+    await ask(secret, false, { previous_response_id: 'resp_1' })
+    expect(calls).toEqual([
+      'POST http://up/v1/responses',
+      'GET http://up/v1/responses/resp_1',
+      'POST http://up/v1/responses',
+    ])
+    expect(await usedBy(tokens, id)).toBeGreaterThan(100_010)
+  })
+
+  it('is settled before it is deleted', async () => {
+    const { tokens, ask, get, calls } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    await ask(secret, false)
+    expect((await get(secret, 'DELETE')).status).toBe(200)
+    expect(calls.slice(1)).toEqual(['GET http://up/v1/responses/resp_1', 'DELETE http://up/v1/responses/resp_1'])
+    expect(await usedBy(tokens, id)).toBe(100_010)
+  })
+
+  it.each([
+    ['was cancelled keeps its reservation', { status: 'cancelled', usage: null }, (used: number) => used > 4096],
+    ['failed is free', { status: 'failed', usage: null, error: null }, (used: number) => used === 0],
+  ])('that %s if the upstream reports no usage', async (_, ended, isExpected) => {
+    const { tokens, ask, get } = setUp({ ended })
+    const { secret, id } = await tokens.issue({ budget })
+    await ask(secret, false)
+    expect((await get(secret, 'POST', '/cancel')).status).toBe(200)
+    await get(secret)
+    expect(await usedBy(tokens, id)).toSatisfy(isExpected)
+  })
+
+  it('counts as a concurrent call only until it is stored', async () => {
+    const { tokens, ask } = setUp()
+    const { secret, id } = await tokens.issue({ limits: { concurrent: 1 }, budget })
+    expect((await ask(secret, false)).status).toBe(200)
+    expect((await tokens.usage(id)).limits).toMatchObject([{ of: 'concurrent', used: 0 }])
+    expect((await ask(secret, false)).status).toBe(200)
+  })
+
+  it('of another owner is neither fetched nor settled', async () => {
+    const { tokens, ask, get, calls } = setUp()
+    const { secret } = await tokens.issue({ budget })
+    const other = await tokens.issue({ budget })
+    await ask(secret, false)
+    expect((await get(other.secret)).status).toBe(404)
+    expect(calls).toHaveLength(1)
   })
 })
 
@@ -95,7 +230,8 @@ describe('a stored response', () => {
     expect([fetched.status, fetched.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '1'])
     expect((await get(secret)).status).toBe(200)
     expect((await get(secret)).status).toBe(429)
-    expect(finished.slice(1).map(({ operation, cost }) => [operation, cost?.amount ?? 0])).toEqual([
+    const fetches = finished.filter(({ operation }) => operation === 'get-response')
+    expect(fetches.map(({ operation, cost }) => [operation, cost?.amount ?? 0])).toEqual([
       ['get-response', 0],
       ['get-response', 0],
       ['get-response', 0],

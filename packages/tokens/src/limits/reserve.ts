@@ -44,7 +44,8 @@ export function reservedMeters(
     // The requests of a batch run at the provider, for hours.
     if (call.batch !== undefined && tokenMeter.of === 'concurrent') continue
     if (tokenMeter.models !== undefined && !matchesModel(call.model, tokenMeter.models)) continue
-    if (call.background === true && !countsCalls(tokenMeter.of)) throw backgroundError(tokenMeter)
+    if (call.background === true && call.settledLater !== true && !countsCalls(tokenMeter.of))
+      throw backgroundError(tokenMeter)
     const { amount, least } = amountsFor(tokenMeter, call, expectedUse, options)
     const { from, of, models, per } = tokenMeter
     reserved.push({ from, of, models, per, meter: meterOfCall(tokenMeter.meter, amount, least) })
@@ -89,11 +90,11 @@ function checkBypass(meters: readonly TokenMeter[], { what, instead, code }: Byp
 const holderOf = ({ meter }: TokenMeter): string =>
   meter.account === undefined ? 'This token' : 'The owner of this API key'
 
-/** A budget would count the reservation only: later requests fetch or continue the response without another charge. */
+/** Without a stored reservation, later requests would fetch or continue the response without another charge. */
 const backgroundError = (tokenMeter: TokenMeter): GatewayError =>
   new GatewayError(
     'permission',
-    `${holderOf(tokenMeter)} has a budget or a limit of tokens, and the usage of a background response is known only later. Send the request without background.`,
+    `${holderOf(tokenMeter)} has a budget or a limit of tokens, and the gateway cannot learn the usage of this background response: the request has store: false or a conversation, or the gateway stores no responses. Send the request without background.`,
     { param: 'background', code: 'background_not_allowed' },
   )
 

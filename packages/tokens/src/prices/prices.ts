@@ -223,12 +223,18 @@ function billedUnits(
 const isPricedByRequestOnly = (rates: Rates): boolean => Object.keys(rates).every((field) => field === 'request')
 
 /** Returns whether a model worked on a call, or may have. */
-export const mayHaveWorked = ({ usage, units, outcome, attempts, abandoned, firstEventMs }: FinishEvent): boolean =>
-  usage !== undefined ||
-  units !== undefined ||
-  abandoned === true ||
-  firstEventMs !== undefined ||
-  (outcome === 'finished' && attempts.length > 0)
+export const mayHaveWorked = (event: FinishEvent): boolean => {
+  const { usage, units, outcome, attempts, abandoned, firstEventMs, deferred } = event
+  // Another event reports what the model does.
+  if (deferred === true) return false
+  return (
+    usage !== undefined ||
+    units !== undefined ||
+    abandoned === true ||
+    firstEventMs !== undefined ||
+    (outcome === 'finished' && attempts.length > 0)
+  )
+}
 
 /** Returns the cost of a finished call: 0 if no model worked on it, undefined if the cost is unknown. */
 export function costOfCall(prices: Prices, event: FinishEvent): Cost | undefined {

@@ -3,6 +3,7 @@ import { newId } from '../../base/bytes.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
 import type { Logger } from '../../config/config.ts'
+import { isSharedCodec, wireCodecs } from '../../formats/codec-registry.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
 import { blockEnd } from '../../http/sse/blocks.ts'
@@ -10,9 +11,18 @@ import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import { storedScheme } from '../references/notice.ts'
 import type { GenerateResponse, RoutedCall } from '../route.ts'
+import { settlePrevious } from '../stored-responses.ts'
+import { beginBackground, endInCall, isRunning, settleBackground } from './background.ts'
 import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
 import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
-import { type CallerRecords, itemId, outputItems, type ResponseRecord } from './records.ts'
+import {
+  type CallerRecords,
+  type ForwardedResponse,
+  foreignRecord,
+  itemId,
+  outputItems,
+  type ResponseRecord,
+} from './records.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
 import { withinStoreTimeout } from './store-timeout.ts'
 
@@ -36,11 +46,15 @@ export async function generateAndStore(
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
   const stored = { onlyUpstream, unknown, notOwned }
   const isStored = request.value.store !== false && records.isEnabled
+  // A conversation would contain the output, and be read without a call about the response.
+  const inConversation = request.value.conversation !== undefined && request.value.conversation !== null
+  if (isStored && record.background === true && !inConversation) record.settledLater = true
+  if (resolved.unsettled !== undefined) await settlePrevious(call, records, resolved.unsettled)
   if (asksForCompaction(request.value)) {
     const compaction = planCompaction(call, resolved, 'trigger')
     // The trigger belongs to this request only.
     const conversation = { ...resolved, input: withoutTriggers(resolved.input) }
-    const storing = { records, resolved: conversation, record, logger, isStored, items: new Map() }
+    const storing = { shared, records, resolved: conversation, record, logger, isStored, items: new Map() }
     if (compaction.isNative) {
       const { plan } = compaction
       return storeReply(await generateResponse(call, request, { stored, plan }), storing)
@@ -53,7 +67,7 @@ export async function generateAndStore(
   if (!isStored && records.connection === undefined) return generateResponse(call, request, { stored })
   const kept = isStored ? (previous === undefined ? {} : { previous }) : inConnection(received)
   const reply = await generateResponse(call, request, { stored, kept })
-  return storeReply(reply, { records, resolved, record, logger, isStored, items: new Map() })
+  return storeReply(reply, { shared, records, resolved, record, logger, isStored, items: new Map() })
 }
 
 /** The response is not stored, but its connection keeps it. */
@@ -64,6 +78,7 @@ function inConnection({ value }: RequestBody): NonNullable<Generation['kept']> {
 
 /** A call whose response is stored. */
 interface StoringCall {
+  readonly shared: RoutedCall['shared']
   readonly records: CallerRecords
   readonly resolved: ResolvedRequest
   readonly record: CallRecord
@@ -196,9 +211,9 @@ async function storeResponse(response: JsonObject, storing: StoringCall): Promis
   // A failed response cannot be continued.
   const isWhole = response.status === 'completed' || response.status === 'incomplete'
   // Not every server of this format stores responses. The upstream's own `store` is forwarded unchanged.
-  const saveForwarded = () =>
+  const saveForwarded = async () =>
     response.store !== false &&
-    saveRecord(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, storing)
+    (await saveBackground(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, storing))
   // The store cannot hold a conversation that begins at an upstream.
   const saveKept = () =>
     isWhole &&
@@ -212,6 +227,30 @@ async function storeResponse(response: JsonObject, storing: StoringCall): Promis
   if (isWhole) keepInConnection(response, isStored, storing)
   if (isSame || !storing.isStored || response.status === 'in_progress') return response
   return isStored || response.store !== true ? response : { ...response, store: false }
+}
+
+/** Saves the record of a response that its upstream stores. While a background response runs, its reservation is part of the record. */
+async function saveBackground(response: JsonObject, stored: ForwardedResponse, storing: StoringCall): Promise<boolean> {
+  const { record, records, shared } = storing
+  const id = itemId(response)
+  if (record.settledLater !== true || id === undefined) return saveRecord(response, stored, storing)
+  if (record.deferred !== true) {
+    if (!isRunning(response)) return saveRecord(response, stored, storing)
+    const work = beginBackground(shared, record)
+    const isSaved = await saveRecord(response, { ...stored, work }, storing)
+    if (!isSaved) endInCall(shared, record, work)
+    return isSaved
+  }
+  if (isRunning(response)) return true
+  // Another call may have settled it already.
+  const known = await records.response(id).catch(() => undefined)
+  if (known === undefined || known === foreignRecord || known.kind === 'kept' || known.work === undefined)
+    return saveRecord(response, stored, storing)
+  const codec = wireCodecs[record.format]
+  if (record.settled === true && isSharedCodec(codec))
+    await settleBackground({ shared, record, records }, codec, id, known, response)
+  else endInCall(shared, record, known.work)
+  return saveRecord(response, stored, storing)
 }
 
 /** Makes a response the latest one of its lane, if its request came over a WebSocket. */

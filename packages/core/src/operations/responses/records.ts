@@ -22,6 +22,8 @@ export interface ForwardedResponse {
   readonly kind: 'forwarded'
   readonly owner: string
   readonly upstream: string
+  /** The reservation of a background response that is not settled yet. */
+  readonly work?: string
 }
 /** Maximum number of items of a response that are stored by id. Each is a call to the store; larger responses are not stored. */
 const maxStoredItems = 5000
@@ -178,9 +180,10 @@ const hasId = (entry: readonly [string | undefined, Json]): entry is readonly [s
 
 /** Parses a record. Stores are shared, copied and repaired by hand, so a value may differ from what was written. */
 function readRecord(text: string): ResponseRecord {
-  const { kind, owner, response, input, previous, upstream } = readObject(text)
+  const { kind, owner, response, input, previous, upstream, work } = readObject(text)
   if (typeof owner === 'string') {
-    if (kind === 'forwarded' && typeof upstream === 'string') return { kind, owner, upstream }
+    if (kind === 'forwarded' && typeof upstream === 'string')
+      return { kind, owner, upstream, ...(typeof work === 'string' ? { work } : {}) }
     const isWhole = isObject(response) && Array.isArray(input)
     if (kind === 'kept' && isWhole && (previous === undefined || typeof previous === 'string'))
       return { kind, owner, response, input, ...(previous === undefined ? {} : { previous }) }

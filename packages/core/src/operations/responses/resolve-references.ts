@@ -10,7 +10,7 @@ import { exactValue } from '../../lanes/translation.ts'
 import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
 import { mayReferToStoredObjects } from '../references/notice.ts'
 import { compactedWindow, openCompactions } from './compaction/conversation.ts'
-import { type CallerRecords, foreignRecord, itemId, outputItems } from './records.ts'
+import { type CallerRecords, type ForwardedResponse, foreignRecord, itemId, outputItems } from './records.ts'
 import { rewriteRequest } from './rewrite-request.ts'
 
 /**
@@ -72,6 +72,8 @@ export interface ResolvedRequest {
   readonly continued?: string
   /** The only upstream that has the objects that the request refers to. */
   readonly onlyUpstream?: string
+  /** The previous response, if it was generated in the background and is not settled yet. */
+  readonly unsettled?: { readonly id: string; readonly stored: ForwardedResponse }
   /**
    * Error for upstreams of other formats. Set if the request refers to objects that the gateway does not know but the configuration
    * accepts.
@@ -131,7 +133,12 @@ async function resolveStoredResponses(
 /** Where the content of a previous response is: in the store (`previous`), or only at an upstream (`continued`). */
 type FoundPrevious =
   | { readonly previous: string }
-  | { readonly continued: string; readonly onlyUpstream?: string; readonly unknown?: GatewayError }
+  | {
+      readonly continued: string
+      readonly onlyUpstream?: string
+      readonly unknown?: GatewayError
+      readonly unsettled?: ResolvedRequest['unsettled'] & object
+    }
 
 /**
  * Finds the previous response of a request.
@@ -147,7 +154,12 @@ async function findPrevious(
 ): Promise<FoundPrevious> {
   const record = await records.response(id)
   if (record === foreignRecord) throw notFound(named)
-  if (record?.kind === 'forwarded') return { continued: id, onlyUpstream: record.upstream }
+  if (record?.kind === 'forwarded')
+    return {
+      continued: id,
+      onlyUpstream: record.upstream,
+      ...(record.work === undefined ? {} : { unsettled: { id, stored: record } }),
+    }
   if (record !== undefined) return { previous: id }
   const unknown = notFound(named)
   if (!acceptsReference(policy, 'responses', id)) throw unknown

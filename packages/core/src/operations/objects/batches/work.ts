@@ -1,12 +1,13 @@
 import { type CallRecord, createCallRecord, settle } from '../../../accounting/call-record.ts'
-import { observe, observedValue } from '../../../base/callbacks.ts'
+import { observe } from '../../../base/callbacks.ts'
 import { errorKinds } from '../../../base/error-kinds.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import type { Json, JsonObject } from '../../../base/json/json.ts'
-import { admitCall, deferringPlugin } from '../../../calls/admission.ts'
-import type { Admission, FinishEvent, Plugin } from '../../../config/plugin.ts'
+import { admitCall } from '../../../calls/admission.ts'
+import type { Admission, FinishEvent } from '../../../config/plugin.ts'
 import type { Usage } from '../../../formats/ir.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
+import { type DeferredReservation, deferAdmission, resumeAdmission } from '../../deferred-admissions.ts'
 import type { RoutedCall } from '../../route.ts'
 import type { BatchPart, NewBatch, UnsettledBatch } from './batch-dialect.ts'
 
@@ -17,12 +18,6 @@ import type { BatchPart, NewBatch, UnsettledBatch } from './batch-dialect.ts'
 //      │ creation succeeded: deferWork ──> JSON, with what `Admission.defer` returned. It is stored until the batch has ended
 //      └──────────────────────────────────> settleWork: the records again, with admissions from `Plugin.resume`, and the usage
 
-/** A plugin's reservation for the requests of one model. */
-interface Reservation {
-  readonly plugin: string
-  readonly reservation: string
-}
-
 interface DeferredPart {
   readonly requestId: string
   readonly model: string
@@ -30,7 +25,7 @@ interface DeferredPart {
   readonly upstreamModel: string
   readonly requests: number
   readonly startedAt: number
-  readonly reservations: readonly Reservation[]
+  readonly reservations: readonly DeferredReservation[]
 }
 
 /** What is stored about a batch until it is settled. */
@@ -116,7 +111,11 @@ export function deferWork({ shared }: RoutedCall, admitted: readonly AdmittedPar
   return { parts, models: parts, partOf: Object.fromEntries(batch.partOf ?? []) }
 }
 
-function deferred(shared: RoutedCall['shared'], record: CallRecord, admission: Admission): readonly Reservation[] {
+function deferred(
+  shared: RoutedCall['shared'],
+  record: CallRecord,
+  admission: Admission,
+): readonly DeferredReservation[] {
   const { logger } = shared
   if (admission.defer === undefined) {
     const { requestId, identity, operation, format, model, upstream, upstreamModel, arrivedAt: startedAt } = record
@@ -130,9 +129,7 @@ function deferred(shared: RoutedCall['shared'], record: CallRecord, admission: A
     observe(logger, 'settling a call', () => admission.settle?.(event))
     return []
   }
-  const reservation = observedValue(logger, 'defer', () => admission.defer?.())
-  const plugin = deferringPlugin(admission)
-  return typeof reservation === 'string' && plugin !== undefined ? [{ plugin, reservation }] : []
+  return deferAdmission(logger, admission)
 }
 
 /** Settles the work of a batch: one event for each of its models. */
@@ -147,32 +144,10 @@ export function settleWork(call: RoutedCall, { parts }: DeferredWork, usages: re
       startedAt: performance.now() - elapsedMs,
       upstreamFormat: undefined,
       usage,
-      admissions: part.reservations.flatMap((one) => resumed(plugins, logger, one)),
+      admissions: part.reservations.flatMap((one) => resumeAdmission(plugins, logger, one)),
     }
     settle(record, { status: 200, outcome: 'finished' }, plugins, logger)
   }
-}
-
-function resumed(
-  plugins: readonly Plugin[],
-  logger: RoutedCall['shared']['logger'],
-  { plugin: name, reservation }: Reservation,
-): readonly Admission[] {
-  const plugin = plugins.find((one) => one.name === name && one.resume !== undefined)
-  if (plugin === undefined) {
-    logger.warn(`modelgate: no plugin '${name}' is left to settle a batch; its reservation stays counted`)
-    return []
-  }
-  let admission: Admission | undefined
-  observe(
-    logger,
-    'resume',
-    () => {
-      admission = plugin.resume?.(reservation)
-    },
-    plugin,
-  )
-  return admission === undefined ? [] : [admission]
 }
 
 /** Parses what `deferWork` returned. Stores are shared and repaired by hand, so the text may be damaged. */
