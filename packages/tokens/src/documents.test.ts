@@ -64,6 +64,7 @@ describe('docs/guide/ledger.md', () => {
     usage: false,
     abandoned: false,
     uncounted: false,
+    deferred: false,
     units: false,
     cost: false,
     currency: false,
