@@ -1,7 +1,7 @@
 // Entry point of `pnpm bench`. Compares the gateway with bare proxies and with other gateways from npm, in one run.
 // Prints a table with a verdict on the machine's noise, and writes all figures as JSON. With --check, a missed bar
 // fails the run.
-//   BENCH_ONLY  part of a row's name: `JSON`, `express`, `codecs`, `codecs: chat → gemini`, `tokens`, `growth`, `first event`,
+//   <text> or BENCH_ONLY  part of a row's name: `JSON`, `express`, `codecs`, `codecs: chat → gemini`, `tokens`, `growth`, `first event`,
 //               `concurrent`, `import`, `size`
 //   BENCH_ROUNDS (5)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  for rows with sockets
 //   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  for concurrent streams
@@ -21,17 +21,18 @@ import { machine, placement } from './placement.js'
 import { cellsOf, disturbed } from './row.js'
 import { table } from './table.js'
 
-const { values: flags } = parseArgs({
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
   options: { check: { type: 'boolean' }, profile: { type: 'boolean' }, json: { type: 'string' } },
 })
 const json = flags.json ?? process.env.BENCH_JSON ?? fileURLToPath(new URL('../results.json', import.meta.url))
-const only = process.env.BENCH_ONLY ?? ''
+const only = positionals.join(' ') || process.env.BENCH_ONLY || ''
 
 const chosen = kinds.flatMap(({ names, run }) => {
   const some = names.filter((name) => name.includes(only))
   return some.length === 0 ? [] : [{ names: some, run }]
 })
-if (chosen.length === 0) throw new Error(`no row matches BENCH_ONLY='${only}'`)
+if (chosen.length === 0) throw new Error(`no row has a name with '${only}'`)
 
 const noise = createNoiseMeter()
 /** @type {import('./row.js').Row[]} */

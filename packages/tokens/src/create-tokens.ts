@@ -297,7 +297,7 @@ function costWithWarning(prices: Prices, logger: Logger): NonNullable<Plugin['co
 /** Returns `priceOf` of the plugin: the prices that a person compares, without the rarer rates. */
 function displayedPrice({ currency, priceOf }: Prices): NonNullable<Plugin['priceOf']> {
   return ({ upstream, model }) => {
-    const { longContext: _long, tiers: _tiers, ...price } = priceOf(upstream, model) ?? {}
+    const { longContext: _long, tiers: _tiers, source: _source, ...price } = priceOf(upstream, model) ?? {}
     return Object.keys(price).length === 0 ? undefined : { currency, ...price }
   }
 }

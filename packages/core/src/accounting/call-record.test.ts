@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { Plugin } from '../config/plugin.ts'
 import {
   asJson,
   asStream,
@@ -262,6 +263,22 @@ describe('the final usage of a call', () => {
       const models = { both: { targets: ['a', 'b'], hedgeMs: 1 } } as const
       const event = await attemptsOf({ a: never, b: asJson(completion) }, { models })
       expect(event?.attempts).toMatchObject([{ error: 'cancelled', lostInputTokens: lost }, { reason: 'hedge' }])
+    })
+    it('with its cost at the prices of its own model, which is not part of the cost of the call', async () => {
+      const asked: (readonly [string | undefined, number | undefined])[] = []
+      const prices: Plugin = {
+        name: 'prices',
+        costOf: ({ upstream, usage }) => {
+          asked.push([upstream, usage?.output.total])
+          return { amount: (usage?.input.total ?? 0) * (upstream === 'a' ? 2 : 1), currency: 'USD' }
+        },
+      }
+      const event = await attemptsOf({ a: broken, b: asJson(completion) }, { plugins: [prices] })
+      const [first, second] = event?.attempts ?? []
+      expect(first?.lostCost).toEqual({ amount: 2 * (first?.lostInputTokens ?? 0), currency: 'USD' })
+      expect(second?.lostCost).toBeUndefined()
+      expect(event?.cost).toEqual({ amount: 3, currency: 'USD' })
+      expect(asked.at(-1)).toEqual(['a', 0])
     })
     it('all but the last one if none responded, because the call is charged for that', async () => {
       const event = await attemptsOf({ a: broken, b: broken })

@@ -198,14 +198,34 @@ export function finishEventOf(
   if (record.uncounted === true && ending.outcome === 'finished') event.uncounted = true
   put(event, 'error', ending.error)
   if (record.firstEventAt !== undefined) event.firstEventMs = record.firstEventAt - record.startedAt
+  put(event, 'cost', costOf(event, plugins, logger))
+  for (const attempt of record.attempts)
+    if (attempt.lostInputTokens !== undefined) estimateLostCost(attempt, event, plugins, logger)
+  return event
+}
+
+/** Returns the cost of a call from the first plugin that knows it. */
+function costOf(event: FinishEvent, plugins: readonly Plugin[], logger: Logger): Cost | undefined {
   for (const plugin of plugins) {
     if (plugin.costOf === undefined) continue
     const cost = observedValue(logger, 'costOf', () => checkedCost(plugin.costOf?.(event)), plugin)
-    if (cost === undefined) continue
-    event.cost = cost
-    break
+    if (cost !== undefined) return cost
   }
-  return event
+  return undefined
+}
+
+/** Estimates the cost of an attempt without a response, as that of a call that ended with it. */
+function estimateLostCost(
+  attempt: { -readonly [K in keyof Attempt]: Attempt[K] },
+  call: FinishEvent,
+  plugins: readonly Plugin[],
+  logger: Logger,
+): void {
+  const { upstream, model: upstreamModel, lostInputTokens: total = 0 } = attempt
+  const { runs: _runs, units: _units, tier: _tier, cost: _cost, ...rest } = call
+  const usage: Usage = { input: { total }, output: { total: 0 } }
+  const lost = { ...rest, upstream, upstreamModel, usage, basis: 'estimated', attempts: [attempt] } as const
+  put(attempt, 'lostCost', costOf(lost, plugins, logger))
 }
 
 /** Validates the result of `costOf`, which budgets depend on. Throws a TypeError if it is no amount of money. */

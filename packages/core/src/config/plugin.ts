@@ -154,6 +154,11 @@ export interface Attempt {
    * has no tokens.
    */
   readonly lostInputTokens?: number
+  /**
+   * Estimated cost of `lostInputTokens`, from `costOf`, at the prices of this attempt's model. A lower bound, because its output and its cached
+   * input are unknown. Not part of the call's `cost`, and charged to no budget. Absent: unknown.
+   */
+  readonly lostCost?: Cost
 }
 
 /** Failure of a connection, as the runtime reported it. */

@@ -54,6 +54,10 @@ export interface Price extends BasePrice {
    * batch without prices of its own costs half the usual prices.
    */
   readonly tiers?: Readonly<Record<string, TierPrice>>
+  /** Day on which these prices were read from their source, such as `2026-11-28`. Default: that of the table. */
+  readonly asOf?: string
+  /** Where they were read: an address, or a contract. */
+  readonly source?: string
 }
 
 /** Prices of a model from a date on. */
@@ -66,6 +70,8 @@ export interface DatedPrice extends Price {
 export interface PriceTable {
   /** ISO 4217. Default `'USD'`. */
   readonly currency?: string
+  /** Day on which the prices were read from their sources, such as `2026-11-28`. `modelgate prices check` reports old ones. Default: unknown. */
+  readonly asOf?: string
   /**
    * Prices by the model's name at the upstream, or by `upstream/model` for one upstream. `*` matches anything in a model's name. Exact
    * names win over those with a `*`, then `upstream/model` over `model`, then the name with the most characters besides its `*`.
@@ -120,11 +126,12 @@ export function checkTable(table: unknown, where: string): asserts table is Pric
   if (!isObject(table))
     throw new TypeError(`${where}: ${describe(table)} is not a price table: write { "models": { … } }`)
   for (const name of Object.keys(table))
-    if (name !== 'currency' && name !== 'models')
+    if (name !== 'currency' && name !== 'models' && name !== 'asOf')
       throw new TypeError(
-        `${where}: unknown field ${describe(name)}. Known fields: "currency" and "models". Put the price of a model into "models"`,
+        `${where}: unknown field ${describe(name)}. Known fields: "currency", "asOf" and "models". Put the price of a model into "models"`,
       )
-  const { currency, models } = table
+  const { currency, models, asOf } = table
+  if (asOf !== undefined) checkDay(asOf, `${where}: asOf`)
   if (currency !== undefined && (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)))
     throw new TypeError(
       `${where}: currency is ${describe(currency)}: write an ISO 4217 code in capital letters, such as "USD"`,
@@ -141,14 +148,14 @@ function checkModel(price: unknown, model: string, where: string): void {
   if (model === '' || model !== model.trim())
     throw new TypeError(`${place}: a model name must not be empty or have spaces around it`)
   if (!Array.isArray(price)) {
-    checkPrice(price, place, ['longContext', 'tiers'])
+    checkPrice(price, place, modelGroups)
     return
   }
   if (price.length === 0)
     throw new TypeError(`${place} is an empty list: write at least one price, or leave the model out`)
   const days = new Set<unknown>()
   for (const [index, dated] of price.entries()) {
-    checkPrice(dated, `${place}[${index}]`, ['longContext', 'tiers', 'from'])
+    checkPrice(dated, `${place}[${index}]`, [...modelGroups, 'from'])
     const { from } = dated as DatedPrice
     if (days.has(from))
       throw new TypeError(
@@ -158,7 +165,12 @@ function checkModel(price: unknown, model: string, where: string): void {
   }
 }
 
-type Group = 'longContext' | 'tiers' | 'from' | 'above'
+type Group = 'longContext' | 'tiers' | 'from' | 'above' | 'asOf' | 'source'
+
+const modelGroups = ['longContext', 'tiers', 'asOf', 'source'] as const
+
+/** Fields that hold no price. */
+const notPrices: ReadonlySet<string> = new Set(['from', 'above', 'asOf', 'source'])
 
 /** Checks the prices of a model, of a tier, or of long inputs, which have different groups of prices in them. */
 function checkPrice(price: unknown, place: string, groups: readonly Group[]): void {
@@ -167,7 +179,7 @@ function checkPrice(price: unknown, place: string, groups: readonly Group[]): vo
       `${place} is ${describe(price)}: write an object with prices, such as { "input": 1.25, "output": 10 }`,
     )
   const fields = Object.entries(price).filter(([, value]) => value !== undefined)
-  if (!fields.some(([field]) => field !== 'from' && field !== 'above'))
+  if (!fields.some(([field]) => !notPrices.has(field)))
     throw new TypeError(`${place} has no price: set at least one (0 if free), or leave it out`)
   for (const [field, value] of fields) {
     const group = groups.find((name) => name === field)
@@ -189,14 +201,21 @@ const checkGroup: { readonly [G in Group]: (value: unknown, place: string) => vo
       )
     for (const [tier, price] of Object.entries(value)) checkPrice(price, `${place}[${describe(tier)}]`, ['longContext'])
   },
-  from(value, place) {
-    if (typeof value !== 'string' || !isDay(value))
-      throw new TypeError(`${place} is ${describe(value)}: write a day such as "2027-01-31"`)
+  from: checkDay,
+  asOf: checkDay,
+  source(value, place) {
+    if (typeof value !== 'string' || value === '')
+      throw new TypeError(`${place} is ${describe(value)}: write where the prices were read, such as an address`)
   },
   above(value, place) {
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
       throw new TypeError(`${place} is ${describe(value)}: write a number of tokens, such as 200000`)
   },
+}
+
+function checkDay(value: unknown, place: string): void {
+  if (typeof value !== 'string' || !isDay(value))
+    throw new TypeError(`${place} is ${describe(value)}: write a day such as "2027-01-31"`)
 }
 
 /** Returns whether a text is a day that exists: `Date` accepts the 31st of a short month, and shows another day. */

@@ -51,7 +51,7 @@ describe('a price table', () => {
     ['{"models":[]}', 'models is []: write an object'],
     [
       '{"gpt-5":{"input":1}}',
-      `unknown field "gpt-5". Known fields: "currency" and "models". Put the price of a model into`,
+      `unknown field "gpt-5". Known fields: "currency", "asOf" and "models". Put the price of a model into`,
     ],
     ['{"currency":"usd","models":{}}', 'currency is "usd": write an ISO 4217 code in capital letters, such as "USD"'],
     ['{"currency":null,"models":{}}', 'currency is null: write an ISO 4217 code'],

@@ -106,9 +106,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 function pricesOf(table: unknown, where: string): Prices {
   checkTable(table, where)
-  const { currency = 'USD', models } = table
+  const { currency = 'USD', models, asOf } = table
   const cards = createFinder(
-    Object.fromEntries(Object.entries(models).map(([name, price]) => [name, rateCardsOf(price)])),
+    Object.fromEntries(Object.entries(models).map(([name, price]) => [name, rateCardsOf(price, asOf)])),
   )
   const find = (upstream: string, model: string, at: number = Date.now()): RateCard | undefined =>
     cards(upstream, model)?.(at)

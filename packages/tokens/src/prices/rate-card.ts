@@ -17,26 +17,27 @@ export interface RateCard {
 }
 
 /** Creates a function that returns the prices of a model at a time, in milliseconds since 1970. Undefined: none was valid yet. */
-export function rateCardsOf(price: Price | readonly DatedPrice[]): (at: number) => RateCard | undefined {
+export function rateCardsOf(price: Price | readonly DatedPrice[], asOf?: string): (at: number) => RateCard | undefined {
+  const dated = asOf === undefined ? {} : { asOf }
   if (!isList(price)) {
-    const card = rateCardOf(price)
+    const card = rateCardOf({ ...dated, ...price })
     return () => card
   }
   // The newest first.
-  const dated = price
+  const cards = price
     .map(({ from, ...rest }) => ({
       from: from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from),
-      price: rest,
+      price: { ...dated, ...rest },
     }))
     .sort((one, other) => other.from - one.from)
     .map(({ from, price: valid }) => ({ from, card: rateCardOf(valid) }))
-  return (at) => dated.find(({ from }) => from <= at)?.card
+  return (at) => cards.find(({ from }) => from <= at)?.card
 }
 
 const isList = (price: Price | readonly DatedPrice[]): price is readonly DatedPrice[] => Array.isArray(price)
 
 function rateCardOf(price: Price): RateCard {
-  const { longContext, tiers = {}, ...base } = price
+  const { longContext, tiers = {}, asOf: _asOf, source: _source, ...base } = price
   const usual = tierRates(base, longContext)
   return {
     price: Object.freeze({ ...price }),
