@@ -1,4 +1,4 @@
-import type { GatewayConfig, ModelPrice } from '@modelgate/core'
+import type { GatewayConfig, Plugin } from '@modelgate/core'
 import { readSettings } from '../config/settings.ts'
 import { targetsOf } from '../config/targets.ts'
 import { flag, readArgs, rejectExtraArguments, text, textOf } from '../terminal/args.ts'
@@ -59,7 +59,7 @@ function priceTargets({ models, plugins = [] }: GatewayConfig): readonly TargetP
   const sources = plugins.filter(({ priceOf }) => priceOf !== undefined)
   if (sources.length === 0)
     throw new Error('The server has no prices: set MODELGATE_PRICES=prices.json, or set `prices` in the configuration.')
-  const find = (upstream: string, model: string): ModelPrice | undefined => {
+  const find = (upstream: string, model: string): ReturnType<NonNullable<Plugin['priceOf']>> => {
     for (const { priceOf } of sources) {
       const price = priceOf?.({ upstream, model })
       if (price !== undefined) return price

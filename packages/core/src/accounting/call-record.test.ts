@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Plugin } from '../config/plugin.ts'
+import type { FinishEvent, Plugin } from '../config/plugin.ts'
 import {
   asJson,
   asStream,
@@ -266,14 +266,20 @@ describe('the final usage of a call', () => {
     })
     it('with its cost at the prices of its own model, which is not part of the cost of the call', async () => {
       const asked: (readonly [string | undefined, number | undefined])[] = []
+      let event: FinishEvent | undefined
       const prices: Plugin = {
         name: 'prices',
         costOf: ({ upstream, usage }) => {
           asked.push([upstream, usage?.output.total])
           return { amount: (usage?.input.total ?? 0) * (upstream === 'a' ? 2 : 1), currency: 'USD' }
         },
+        onFinish(end) {
+          event = end
+        },
       }
-      const event = await attemptsOf({ a: broken, b: asJson(completion) }, { plugins: [prices] })
+      const { post } = setUp({ a: broken, b: asJson(completion) }, { retry: { attempts: 2 }, plugins: [prices] })
+      await (await post('/v1/chat/completions', { model: 'both', ...request })).text()
+      await vi.waitFor(() => expect(event).toBeDefined())
       const [first, second] = event?.attempts ?? []
       expect(first?.lostCost).toEqual({ amount: 2 * (first?.lostInputTokens ?? 0), currency: 'USD' })
       expect(second?.lostCost).toBeUndefined()

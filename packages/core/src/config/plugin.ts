@@ -384,9 +384,13 @@ export interface Plugin<I extends Identity = Identity> {
   costOf?(event: FinishEvent<I>): Cost | undefined
   /**
    * Returns the prices of a target for display; undefined: unknown. The first plugin that returns one determines them. Called when models
-   * are described or listed, never during a call to a model. It must be synchronous, as `costOf`.
+   * are described or listed, never during a call to a model. It must be synchronous, as `costOf`. `asOf` is the day on which the price was
+   * read from its source, such as `2026-11-28`. Clients don't see it.
    */
-  priceOf?(target: { readonly upstream: string; readonly model: string }): ModelPrice | undefined
+  priceOf?(target: {
+    readonly upstream: string
+    readonly model: string
+  }): (ModelPrice & { readonly asOf?: string }) | undefined
   /**
    * The plugin logs failed attempts. The gateway then does not log upstreams that reject their credentials itself. Default: false.
    */

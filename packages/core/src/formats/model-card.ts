@@ -69,12 +69,10 @@ export interface ModelPrice {
   readonly characters?: number
   /** One search or call. */
   readonly request?: number
-  /** Day on which the price was read from its source, as `2026-11-28`. Clients don't see it. */
-  readonly asOf?: string
 }
 
 /** Prices of a model card: those of a `ModelPrice`. The default currency is `USD`. */
-export type ModelCardPrices = Omit<ModelPrice, 'currency' | 'asOf'> & { readonly currency?: string }
+export type ModelCardPrices = Omit<ModelPrice, 'currency'> & { readonly currency?: string }
 
 /** Cards of models by their names at upstreams. */
 export interface ModelCardTable {
