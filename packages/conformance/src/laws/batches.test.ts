@@ -7,6 +7,7 @@ import {
   type GatewayConfig,
   memoryResponseStore,
   type Plugin,
+  type ResponseStore,
 } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { createTokens, memoryStorage } from '@modelgate/tokens'
@@ -226,8 +227,58 @@ describe('a batch of messages', () => {
   test('needs stored owners', async () => {
     gateway = setUp({ responses: { store: false }, references: { batches: 'pass' } })
     const response = await send('ann', 'POST', path, { requests: [line('a', 'sonnet')] })
-    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('responses.store')])
+    const text = await response.text()
+    expect([response.status, text]).toEqual([400, expect.stringContaining("can set 'responses.store'.")])
+    expect(text).not.toContain("'pass'")
     expect(provider.requests).toHaveLength(0)
+    gateway = setUp({ auth: 'none', responses: { store: memoryResponseStore() } })
+    expect((await send('ann', 'POST', path, { requests: [line('a', 'sonnet')] })).status).toBe(200)
+  })
+
+  test.each([
+    ['batchWork', 'not charged', true],
+    ['batches', 'not charged', true],
+    ['batches', 'charged for its input', false],
+  ] as const)('whose owner cannot be stored (%s) is settled and %s if cancelled: %s', async (kind, _, isCancelled) => {
+    const kept = memoryResponseStore()
+    const store: ResponseStore = {
+      ...kept,
+      set: (key, value, ...more) => {
+        if (value.includes('msgbatch_') && key.includes(kind)) throw new Error('full')
+        return kept.set(key, value, ...more)
+      },
+    }
+    const settled: FinishEvent[] = []
+    const reserve: Plugin = {
+      name: 'reserve',
+      admit: ({ operation }) => (operation === 'batch' ? { defer: () => 'kept' } : undefined),
+      resume: () => ({ settle: (event) => void settled.push(event) }),
+    }
+    const urls: string[] = []
+    gateway = setUp({
+      responses: { store },
+      plugins: [watch, reserve],
+      fetch: async (input, init) => {
+        urls.push(`${init?.method} ${String(input)}`)
+        if (!isCancelled && String(input).endsWith('/cancel')) throw new Error('unreachable')
+        return provider.fetch(input, init)
+      },
+    })
+    const response = await send('ann', 'POST', path, { requests: [line('a', 'sonnet'), line('b', 'haiku')] })
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      expect.stringContaining('The owner of the new batch could not be stored.'),
+    ])
+    expect(urls).toEqual([`POST http://one${path}`, expect.stringMatching(/^POST .*\/cancel$/)])
+    expect(batchEvents()).toMatchObject([
+      { model: 'sonnet', outcome: 'failed', status: 500 },
+      { model: 'haiku', outcome: 'failed', status: 500 },
+    ])
+    for (const { usage, basis } of batchEvents())
+      expect([usage?.input.total, basis]).toEqual(
+        isCancelled ? [undefined, undefined] : [expect.any(Number), 'partial'],
+      )
+    expect(settled).toEqual(batchEvents())
   })
 })
 

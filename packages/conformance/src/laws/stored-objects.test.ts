@@ -831,7 +831,18 @@ describe('creating an object', () => {
     gateway = setUp({ auth: 'none', responses: {} })
     const response = await send('', 'POST', '/v1/files', 'chat', fileForm('chat'))
     expect(response.status).toBe(400)
-    expect(await response.text()).toContain("'responses.store'")
+    expect(await response.text()).toContain("can set 'responses.store', or set 'references.files' to 'pass'")
+    expect(provider.requests).toHaveLength(0)
+  })
+
+  test("does not recommend 'pass' where the gateway has to store something about every new object", async () => {
+    for (const references of [{}, { files: 'pass' as const }]) {
+      gateway = setUp({ auth: 'none', responses: {}, references })
+      const response = await startUpload('')
+      const text = await response.text()
+      expect([response.status, text]).toEqual([400, expect.stringContaining("can set 'responses.store'.")])
+      expect(text).not.toContain("'pass'")
+    }
     expect(provider.requests).toHaveLength(0)
   })
 

@@ -1,10 +1,11 @@
 import { GatewayError } from '../../base/errors.ts'
 import { spliceJson } from '../../base/json/edit.ts'
-import { isObject, type JsonObject, scanJson } from '../../base/json/json.ts'
+import { isObject, type JsonObject } from '../../base/json/json.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import { checkNamedModels, type ResolvedTarget } from '../../routing/router.ts'
 import type { RoutedCall } from '../route.ts'
 import type { ObjectDialect } from './dialects.ts'
+import { type ObjectResponse, withMembers } from './send.ts'
 
 // Objects that are created for one model, such as cached content. The client names the model as in other requests: its permissions and
 // routes apply, the upstream receives its own name of the model, and the client's name returns in responses.
@@ -63,18 +64,14 @@ export function withClientModel({ model }: ObjectDialect, object: JsonObject, na
 }
 
 /** Does the same for the bytes of a response. */
-export function withClientModelIn(
-  dialect: ObjectDialect,
-  body: string | Uint8Array,
+export const withClientModelIn = (
+  { model }: ObjectDialect,
+  response: ObjectResponse,
   name: string | undefined,
-): string | Uint8Array {
-  const { model } = dialect
-  if (model === undefined || name === undefined) return body
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  const { members } = scanJson(text, Number.POSITIVE_INFINITY)
-  if (!members.some(({ key }) => key === model.member)) return body
-  return spliceJson(text, members, { [model.member]: model.prefix + name })
-}
+): string | Uint8Array =>
+  model === undefined || name === undefined || response.value[model.member] === undefined
+    ? response.body
+    : withMembers(response, { [model.member]: model.prefix + name })
 
 /** Puts the tokens that the provider stores into the call record. They are estimated if the provider does not report them. */
 export function recordStoredTokens({ record }: RoutedCall, { usageMetadata }: JsonObject): void {

@@ -97,14 +97,22 @@ const nouns: Readonly<Record<ObjectKind, string>> = {
   calls: 'call',
 }
 
+export const nounOf = (kind: ObjectKind): string => nouns[kind]
+
 export const notFound = (kind: ObjectKind, id: string): GatewayError =>
   new GatewayError('not_found', `No ${nouns[kind]} with id '${id.slice(0, 100)}' found.`)
 
-export const withoutOwner = (kind: ObjectKind): GatewayError =>
-  new GatewayError(
+/** Returns whether the gateway has to store something about each new object, even if all callers share the objects. */
+export const needsRecord = ({ isBatch, creates }: ObjectDialect): boolean => isBatch === true || creates === 'resumable'
+
+/** Returns the error for a new object whose owner cannot be stored. */
+export function withoutOwner({ kind, dialect }: ObjectCall): GatewayError {
+  const orPass = needsRecord(dialect) ? '' : `, or set 'references.${kind}' to 'pass' if all callers trust each other`
+  return new GatewayError(
     'invalid_request',
-    `This gateway stores no owners of ${kind} for this caller, so no caller could use a new ${nouns[kind]}. Its operator can set 'responses.store', or set 'references.${kind}' to 'pass' if all callers trust each other.`,
+    `This gateway stores no owners of ${kind} for this caller, so no caller could use a new ${nouns[kind]}. Its operator can set 'responses.store'${orPass}.`,
   )
+}
 
 /** Returns an upstream by its name; undefined if the configuration no longer has it, or its API lacks this kind of object. */
 export function upstreamOf({ call, kind }: ObjectCall, name: string): ObjectUpstream | undefined {

@@ -36,6 +36,7 @@ import {
   isExpired,
   isMissing,
   isNotFound,
+  needsRecord,
   notFound,
   pathOf,
   recordId,
@@ -46,6 +47,7 @@ import {
 import { checkLifetime } from './lifetime.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
 import { continueUpload, startUpload, uploadIdOf } from './resumable-upload.ts'
+import { saveOrUndo } from './save-owner.ts'
 import { type ObjectRequest, type ObjectUpstream, objectReply, relayContent, requestJson } from './send.ts'
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
@@ -113,10 +115,10 @@ async function create(objectCall: ObjectCall, request: RequestBody, model?: Reso
   const { call, kind, dialect, records, isShared } = objectCall
   if (dialect.creates === 'resumable' && uploadIdOf(call.inbound) !== undefined)
     return continueUpload(objectCall, (name) => upstreamOf(objectCall, name))
+  if (!records.isEnabled && (!isShared || needsRecord(dialect))) throw withoutOwner(objectCall)
   const batch = batchDialectOf(objectCall)
   if (batch !== undefined) return createBatch(objectCall, batch, request, passedQuery(objectCall))
   const target = (model && upstreamOf(objectCall, model.upstreamName)) ?? defaultUpstream(objectCall)
-  if (!records.isEnabled && !isShared) throw withoutOwner(kind)
   if (records.isEnabled) checkCount(kind, await countOwn(objectCall))
   if (dialect.creates === 'resumable') return startUpload(objectCall, target, request)
   checkName(dialect, request)
@@ -146,21 +148,17 @@ async function create(objectCall: ObjectCall, request: RequestBody, model?: Reso
       throw new GatewayError('upstream_bad_response', 'The upstream created an object without an id.')
     return { ...response, id }
   }
-  const { id, value, body } =
+  const { id, ...response } =
     model === undefined ? await send() : await attemptCreation(call, [{ record, target: model }], send)
-  if (model !== undefined) recordStoredTokens(call, value)
+  if (model !== undefined) recordStoredTokens(call, response.value)
   if (records.isEnabled) {
-    try {
-      const fields = { ...fieldsOf(dialect, value), ...(model === undefined ? {} : { model: record.model }) }
-      await records.objects.save(kind, { id, upstream: target.name, createdAt: Date.now(), fields })
-    } catch (cause) {
-      // Without a record no caller could use or delete the object.
-      const path = pathOf(dialect, target, id)
-      await requestJson(call, target, { method: 'DELETE', path, outlivesClient: true }).catch(() => {})
-      throw new GatewayError('internal', 'The owner of the new object could not be stored. Try again later.', { cause })
-    }
+    const fields = { ...fieldsOf(dialect, response.value), ...(model === undefined ? {} : { model: record.model }) }
+    const undo = { method: 'DELETE', path: pathOf(dialect, target, id) }
+    await saveOrUndo(objectCall, { target, undo }, () =>
+      records.objects.save(kind, { id, upstream: target.name, createdAt: Date.now(), fields }),
+    )
   }
-  return objectReply(call, withClientModelIn(dialect, body, model === undefined ? undefined : record.model))
+  return objectReply(call, withClientModelIn(dialect, response, model === undefined ? undefined : record.model))
 }
 
 /** Rejects a creation whose client chooses the id: it could choose that of another caller's object. */
@@ -277,7 +275,7 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   if (route.operation === 'get-object-content') return relayContent(call, target, sent)
   try {
     const response = await requestJson(call, target, sent)
-    const { value, body } = response
+    const { value } = response
     if (settles && route.operation !== 'delete-object') {
       await settleBatch(objectCall, batch, target, id, value)
       await claimResults(objectCall, batch, target, value)
@@ -288,7 +286,7 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
       const fields = { ...own.fields, ...fieldsOf(dialect, value) }
       await records.objects.save(kind, { ...own, renewedAt: Date.now(), fields })
     }
-    return objectReply(call, withClientModelIn(dialect, body, own?.fields?.model))
+    return objectReply(call, withClientModelIn(dialect, response, own?.fields?.model))
   } catch (error) {
     // The upstream no longer has it: it expired, or was deleted elsewhere.
     const isGone = item === undefined && isMissing(error, dialect)

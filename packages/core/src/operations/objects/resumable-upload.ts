@@ -7,14 +7,8 @@ import type { Inbound, Reply } from '../../http/inbound.ts'
 import { redact } from '../../upstreams/redaction/redactor.ts'
 import type { RoutedCall } from '../route.ts'
 import { type ObjectCall, streamOf } from './object-call.ts'
-import {
-  type ObjectRequest,
-  type ObjectUpstream,
-  parseObject,
-  type RawResponse,
-  requestJson,
-  requestRaw,
-} from './send.ts'
+import { saveOrUndo } from './save-owner.ts'
+import { type ObjectRequest, type ObjectUpstream, parseObject, type RawResponse, requestRaw } from './send.ts'
 
 // Google's resumable upload: the first request describes the file, and its response has the URL for the content. The client receives a
 // URL of the gateway with an id of its own: the upstream's URL is a credential for the upload, and stays in the store.
@@ -33,7 +27,6 @@ export async function startUpload(
 ): Promise<Reply> {
   const { inbound, shared } = call
   checkStart(inbound, request.value, shared.limits.uploadBytes)
-  if (!records.isEnabled) throw withoutStore()
   const response = await requestRaw(call, target, {
     method: 'POST',
     path: `/upload${target.path}`,
@@ -130,14 +123,10 @@ async function saveFile(
   if (value.file === undefined) return
   if (typeof name !== 'string' || !name.startsWith(prefix) || name.length === prefix.length)
     throw new GatewayError('upstream_bad_response', 'The upstream created a file without a name.')
-  try {
-    await records.objects.save(kind, { id: name, upstream: target.name, createdAt: Date.now() })
-  } catch (cause) {
-    // Without a record no caller could use or delete the file.
-    const path = `${target.path}/${encodeURIComponent(name.slice(prefix.length))}`
-    await requestJson(call, target, { method: 'DELETE', path, outlivesClient: true }).catch(() => {})
-    throw new GatewayError('internal', 'The owner of the new file could not be stored. Try again later.', { cause })
-  }
+  const undo = { method: 'DELETE', path: `${target.path}/${encodeURIComponent(name.slice(prefix.length))}` }
+  await saveOrUndo({ call, kind }, { target, undo }, () =>
+    records.objects.save(kind, { id: name, upstream: target.name, createdAt: Date.now() }),
+  )
 }
 
 function checkStart(inbound: Inbound, { file }: JsonObject, uploadBytes: number): void {
@@ -161,12 +150,6 @@ function checkStart(inbound: Inbound, { file }: JsonObject, uploadBytes: number)
 
 const tooLarge = (limit: number): GatewayError =>
   new GatewayError('request_too_large', `The file is larger than the limit of ${limit} bytes.`)
-
-const withoutStore = (): GatewayError =>
-  new GatewayError(
-    'invalid_request',
-    "This gateway stores nothing for this caller, so it cannot accept an upload in several requests. Its operator can set 'responses.store'.",
-  )
 
 function offsetOf(inbound: Inbound): number {
   const text = inbound.header('x-goog-upload-offset') ?? '0'

@@ -1,6 +1,7 @@
 import { createCanceller, monotonicNow, type Signal } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json/json.ts'
+import { spliceJson } from '../../base/json/edit.ts'
+import { type JsonObject, scanJson } from '../../base/json/json.ts'
 import { contentLengthOf, passedHeaders } from '../../calls/passed-bytes.ts'
 import { additionalHeaders } from '../../calls/plugin-hooks.ts'
 import { relayBytes } from '../../calls/relay-bytes.ts'
@@ -193,6 +194,13 @@ export async function requestJson(
 export function parseObject(bytes: Uint8Array, { upstream }: ObjectUpstream): ObjectResponse {
   const { value, body } = parseResponse(bytes, redactorOf(upstream))
   return { value, body }
+}
+
+/** Returns the bytes of a response with other values of some members. */
+export function withMembers({ body }: ObjectResponse, members: JsonObject): string | Uint8Array {
+  if (Object.keys(members).length === 0) return body
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+  return spliceJson(text, scanJson(text, Number.POSITIVE_INFINITY).members, members)
 }
 
 /** A whole response about an object, with its headers. */

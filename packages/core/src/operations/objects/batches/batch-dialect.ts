@@ -31,7 +31,7 @@ export interface NewBatch {
 
 /** A recorded batch whose usage is not settled yet. */
 export interface UnsettledBatch {
-  readonly models: readonly { readonly model: string; readonly upstreamModel: string; readonly requests: number }[]
+  readonly parts: readonly Pick<BatchPart, 'requests'>[]
   readonly partOf: Readonly<Record<string, number>>
 }
 

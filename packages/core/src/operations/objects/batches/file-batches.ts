@@ -6,13 +6,12 @@ import type { Usage } from '../../../formats/ir.ts'
 import { unknownReferenceError } from '../../../formats/references/find.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import type { ResolvedTarget } from '../../../routing/router.ts'
-import { speaks } from '../../../upstreams/outgoing-call.ts'
 import { pathOf, upstreamOf } from '../find-object.ts'
 import type { ObjectCall } from '../object-call.ts'
 import type { ObjectUpstream } from '../send.ts'
 import type { BatchDialect, NewBatch, UnsettledBatch } from './batch-dialect.ts'
-import { BatchRequests, inRequest, pauseAfter } from './requests.ts'
-import { linesOf, parseLine } from './result-lines.ts'
+import { linesOf, parseLine } from './json-lines.ts'
+import { BatchRequests, generatesInBatches, inRequest, isUnconditional, pauseAfter } from './requests.ts'
 import { UsageSum } from './usage.ts'
 
 // OpenAI's batches: the requests are lines of a file that was uploaded before. The gateway reads the file when a batch is created, because
@@ -30,7 +29,7 @@ interface Endpoint {
 const generation = (format: Endpoint['format']): Endpoint => ({
   format,
   generates: true,
-  serves: ({ upstream, model }) => speaks(upstream, format, model),
+  serves: (target) => generatesInBatches(target, format),
 })
 
 const endpoints: Readonly<Record<string, Endpoint>> = {
@@ -39,7 +38,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   '/v1/embeddings': {
     format: 'chat',
     generates: false,
-    serves: ({ upstream }) => upstream.operations?.embeddings?.openai !== undefined,
+    serves: (target) => isUnconditional(target) && target.upstream.operations?.embeddings?.openai !== undefined,
   },
 }
 
@@ -149,10 +148,7 @@ function targetOf(
   model: string,
 ): ResolvedTarget {
   const { targets } = shared.router.plan(model, record.identity)
-  const here = targets.filter(
-    (target) =>
-      target.upstreamName === name && target.when === undefined && target.fits !== true && endpoint.serves(target),
-  )
+  const here = targets.filter((target) => target.upstreamName === name && endpoint.serves(target))
   const target = here.find((one) => one.model === model)
   const shown = model.slice(0, 100)
   if (target === undefined)
@@ -182,7 +178,7 @@ async function readUsage(
   objectCall: ObjectCall,
   { name }: ObjectUpstream,
   { usage: reported, output_file_id: file, endpoint: endpointName }: JsonObject,
-  { models }: UnsettledBatch,
+  { parts }: UnsettledBatch,
 ): Promise<readonly Usage[]> {
   const whole = isObject(reported)
     ? (await loadWire('responses')).tapResponse({ output: [], usage: reported }).usage
@@ -190,7 +186,7 @@ async function readUsage(
   if (whole !== undefined) {
     const { input, output } = whole
     // The sizes of the requests are unknown: their average decides about prices of long inputs.
-    const largestInput = Math.ceil(input.total / (models[0]?.requests ?? 1))
+    const largestInput = Math.ceil(input.total / (parts[0]?.requests ?? 1))
     return [{ input, output, billed: { tier: 'batch', runs: [{ input, output, largestInput }] } }]
   }
   const sum = new UsageSum()

@@ -1,16 +1,16 @@
 import { GatewayError } from '../../../base/errors.ts'
-import { spliceJson } from '../../../base/json/edit.ts'
-import { type JsonObject, scanJson } from '../../../base/json/json.ts'
+import type { JsonObject } from '../../../base/json/json.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import type { Reply } from '../../../http/inbound.ts'
 import { checkCount } from '../../responses/object-records.ts'
 import type { RoutedCall } from '../../route.ts'
 import { attemptCreation } from '../creation-attempt.ts'
-import { countOwn, pathOf, withoutOwner } from '../find-object.ts'
+import { countOwn, pathOf } from '../find-object.ts'
 import type { ObjectCall } from '../object-call.ts'
-import { type ObjectResponse, type ObjectUpstream, objectReply, requestJson } from '../send.ts'
+import { saveOrUndo } from '../save-owner.ts'
+import { type ObjectResponse, type ObjectUpstream, objectReply, requestJson, withMembers } from '../send.ts'
 import type { BatchDialect, NewBatch } from './batch-dialect.ts'
-import { admitWork, deferWork, failWork, parseWork, settleWork } from './work.ts'
+import { abandonWork, admitWork, deferWork, failWork, parseWork, settleWork } from './work.ts'
 
 /** Creates a batch: checks and admits its requests, and records its owner and its reservations. */
 export async function createBatch(
@@ -20,8 +20,6 @@ export async function createBatch(
   query: string,
 ): Promise<Reply> {
   const { call, kind, records } = objectCall
-  // Without a record, nothing could settle the batch.
-  if (!records.isEnabled) throw withoutOwner(kind)
   checkCount(kind, await countOwn(objectCall))
   const batch = await dialect.read(objectCall, request)
   const { upstream } = batch
@@ -39,15 +37,16 @@ export async function createBatch(
   }
   const work = deferWork(call, admitted, batch)
   const record = { id, upstream: upstream.name, createdAt: Date.now() }
-  try {
+  const undo = { method: 'POST', path: `${pathOf(objectCall.dialect, upstream, id)}/cancel` }
+  const save = async (): Promise<void> => {
     await records.objects.save('batchWork', { ...record, fields: { work: JSON.stringify(work) } })
     await records.objects.save(kind, record)
-  } catch (cause) {
-    // Without a record no caller could use or cancel the batch.
-    const path = `${pathOf(objectCall.dialect, upstream, id)}/cancel`
-    await requestJson(call, upstream, { method: 'POST', path, outlivesClient: true }).catch(() => {})
-    throw new GatewayError('internal', 'The owner of the new batch could not be stored. Try again later.', { cause })
   }
+  await saveOrUndo(objectCall, { target: upstream, undo }, save, async (error, isCancelled) => {
+    // Without its owner, no call can settle the batch later.
+    abandonWork(call, admitted, work, error, isCancelled)
+    await records.objects.delete('batchWork', [id]).catch(() => {})
+  })
   return objectReply(call, batchForClient(objectCall, dialect, response))
 }
 
@@ -66,16 +65,11 @@ async function requestBatch(
 }
 
 /** Returns the bytes of a batch for its owner. */
-export function batchForClient(
+export const batchForClient = (
   objectCall: ObjectCall,
   { membersForClient }: BatchDialect,
-  { value, body }: ObjectResponse,
-): string | Uint8Array {
-  const members = membersForClient?.(objectCall, value) ?? {}
-  if (Object.keys(members).length === 0) return body
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  return spliceJson(text, scanJson(text, Number.POSITIVE_INFINITY).members, members)
-}
+  response: ObjectResponse,
+): string | Uint8Array => withMembers(response, membersForClient?.(objectCall, response.value) ?? {})
 
 /** Settlements that are running in this process: of two calls about an ended batch, one settles it, and both wait. */
 const running = new Map<string, Promise<void>>()

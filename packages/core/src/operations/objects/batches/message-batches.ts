@@ -11,8 +11,8 @@ import type { ObjectCall } from '../object-call.ts'
 import { originOf } from '../resumable-upload.ts'
 import type { ObjectUpstream } from '../send.ts'
 import type { BatchDialect, NewBatch, UnsettledBatch } from './batch-dialect.ts'
-import { BatchRequests, bodyForTarget, inRequest, pauseAfter, requestOf, servesBatches } from './requests.ts'
-import { linesOf, parseLine } from './result-lines.ts'
+import { linesOf, parseLine } from './json-lines.ts'
+import { BatchRequests, bodyForTarget, generatesInBatches, inRequest, pauseAfter, requestOf } from './requests.ts'
 import { UsageSum } from './usage.ts'
 
 // Anthropic's batches: the requests are in the body that creates a batch, and each may name another model.
@@ -105,7 +105,9 @@ function chooseUpstream(objectCall: ObjectCall, codec: WireCodec, lines: readonl
     let names: readonly string[]
     try {
       const { targets } = shared.router.plan(model, record.identity)
-      names = targets.filter((target) => servesBatches(target, codec)).map(({ upstreamName }) => upstreamName)
+      names = targets
+        .filter((target) => generatesInBatches(target, codec.format))
+        .map(({ upstreamName }) => upstreamName)
     } catch (error) {
       throw inRequest(error, place)
     }
@@ -135,18 +137,18 @@ const targetAt = (
 ): ResolvedTarget | undefined =>
   shared.router
     .plan(model, record.identity)
-    .targets.find((target) => target.upstreamName === upstream && servesBatches(target, codec))
+    .targets.find((target) => target.upstreamName === upstream && generatesInBatches(target, codec.format))
 
 async function readUsage(
   objectCall: ObjectCall,
   upstream: ObjectUpstream,
   { id }: JsonObject,
-  { models, partOf }: UnsettledBatch,
+  { parts, partOf }: UnsettledBatch,
 ): Promise<readonly Usage[]> {
   const { call } = objectCall
   const { codec } = call
   if (!isSharedCodec(codec)) throw new TypeError(`No upstream serves batches of the format ${codec.format}`)
-  const sums = models.map(() => new UsageSum())
+  const sums = parts.map(() => new UsageSum())
   const path = `${upstream.path}/${encodeURIComponent(String(id))}/results`
   for await (const text of linesOf(call, upstream, { method: 'GET', path })) {
     const { custom_id: request, result } = parseLine(text)

@@ -2,6 +2,7 @@ import { createCallRecord } from '../../../accounting/call-record.ts'
 import { estimateRequest } from '../../../accounting/estimate-request.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import { isObject, type Json, type JsonObject, scanJson, stringifyExact } from '../../../base/json/json.ts'
+import type { SharedFormat } from '../../../base/names.ts'
 import { prepareTarget } from '../../../calls/target-selector.ts'
 import { createCandidate } from '../../../calls/try-targets.ts'
 import type { OutputBound, WireCodec } from '../../../formats/codec.ts'
@@ -33,9 +34,12 @@ export function inRequest(error: unknown, place: string): unknown {
   return new GatewayError(kind, begins ? `${place}.${message}` : `${place}: ${message}`, { ...details, param: at })
 }
 
-/** Returns whether a target may serve the requests of a batch. Its conditions are about single calls, so it must have none. */
-export const servesBatches = ({ upstream, model, when, fits }: ResolvedTarget, { format }: WireCodec): boolean =>
-  when === undefined && fits !== true && speaks(upstream, format, model)
+/** Returns whether a target accepts every request. The conditions of others are about single calls, so they serve no batches. */
+export const isUnconditional = ({ when, fits }: ResolvedTarget): boolean => when === undefined && fits !== true
+
+/** Returns whether a target may serve the requests of a batch in a format. */
+export const generatesInBatches = (target: ResolvedTarget, format: SharedFormat): boolean =>
+  isUnconditional(target) && speaks(target.upstream, format, target.model)
 
 /** Collects the requests of a batch by model, with their references to stored objects. */
 export class BatchRequests {

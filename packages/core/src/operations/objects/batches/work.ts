@@ -1,4 +1,4 @@
-import { type CallRecord, createCallRecord, settle } from '../../../accounting/call-record.ts'
+import { type CallEnding, type CallRecord, createCallRecord, settle } from '../../../accounting/call-record.ts'
 import { observe } from '../../../base/callbacks.ts'
 import { errorKinds } from '../../../base/error-kinds.ts'
 import { GatewayError } from '../../../base/errors.ts'
@@ -9,14 +9,15 @@ import type { Usage } from '../../../formats/ir.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import { type DeferredReservation, deferAdmission, resumeAdmission } from '../../deferred-admissions.ts'
 import type { RoutedCall } from '../../route.ts'
-import type { BatchPart, NewBatch, UnsettledBatch } from './batch-dialect.ts'
+import type { BatchPart, NewBatch } from './batch-dialect.ts'
 
 // The work of a batch is admitted when the batch is created, and settled when it has ended, hours later and perhaps in another process:
 //
 //   admitWork ──> a call record for each model, with the admissions of the plugins
 //      │ creation failed:   failWork ends the records
 //      │ creation succeeded: deferWork ──> JSON, with what `Admission.defer` returned. It is stored until the batch has ended
-//      └──────────────────────────────────> settleWork: the records again, with admissions from `Plugin.resume`, and the usage
+//      │                        │ storing failed: abandonWork ends the records, with admissions from `Plugin.resume`
+//      └────────────────────────┴─────────> settleWork: the records again, with admissions from `Plugin.resume`, and the usage
 
 interface DeferredPart {
   readonly requestId: string
@@ -29,8 +30,10 @@ interface DeferredPart {
 }
 
 /** What is stored about a batch until it is settled. */
-export interface DeferredWork extends UnsettledBatch {
+export interface DeferredWork {
   readonly parts: readonly DeferredPart[]
+  /** The index of the part of each request, by the client's id of the request. Empty: there is one part. */
+  readonly partOf: Readonly<Record<string, number>>
 }
 
 /** The admitted requests of one model. */
@@ -87,14 +90,43 @@ export async function admitWork(
 
 /** Ends the work of a batch whose creation failed. If the upstream may have created it, the input of its requests is charged. */
 export function failWork({ shared }: RoutedCall, admitted: readonly AdmittedPart[], error: unknown): void {
-  const status = error instanceof GatewayError ? (error.info.status ?? 500) : 500
   for (const { part, record } of admitted) {
     const { error: kind } = record.attempts[0] ?? {}
-    if (kind !== undefined && errorKinds[kind].mayBeBilled === true)
-      record.usage = { input: { total: part.input }, output: { total: 0 }, billed: { tier: 'batch' } }
-    settle(record, { status, outcome: 'failed', error }, shared.plugins, shared.logger)
+    if (kind !== undefined && errorKinds[kind].mayBeBilled === true) record.usage = inputOf(part)
+    settle(record, failure(error), shared.plugins, shared.logger)
   }
 }
+
+/**
+ * Ends the deferred work of a batch that cannot be stored. Unless the batch was cancelled, its upstream processes it, and the input of its
+ * requests is charged.
+ */
+export function abandonWork(
+  { shared }: RoutedCall,
+  admitted: readonly AdmittedPart[],
+  { parts }: DeferredWork,
+  error: unknown,
+  isCancelled: boolean,
+): void {
+  const { plugins, logger } = shared
+  for (const [index, { part, record }] of admitted.entries()) {
+    record.admissions = parts[index]?.reservations.flatMap((one) => resumeAdmission(plugins, logger, one))
+    if (!isCancelled) record.usage = inputOf(part)
+    settle(record, failure(error), plugins, logger)
+  }
+}
+
+const inputOf = ({ input }: BatchPart): Usage => ({
+  input: { total: input },
+  output: { total: 0 },
+  billed: { tier: 'batch' },
+})
+
+const failure = (error: unknown): CallEnding => ({
+  status: error instanceof GatewayError ? (error.info.status ?? 500) : 500,
+  outcome: 'failed',
+  error,
+})
 
 /** Returns what must be stored about the work of a new batch. Admissions without `defer` are settled here, without usage. */
 export function deferWork({ shared }: RoutedCall, admitted: readonly AdmittedPart[], batch: NewBatch): DeferredWork {
@@ -108,7 +140,7 @@ export function deferWork({ shared }: RoutedCall, admitted: readonly AdmittedPar
       reservations,
     }
   })
-  return { parts, models: parts, partOf: Object.fromEntries(batch.partOf ?? []) }
+  return { parts, partOf: Object.fromEntries(batch.partOf ?? []) }
 }
 
 function deferred(
