@@ -346,9 +346,11 @@ describe('credentials', () => {
     vi.stubEnv('GOOGLE_GENERATIVE_AI_API_KEY', 'user-secret')
     vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1')
     try {
-      for (const format of ['responses', 'chat', 'messages'] as const) {
+      for (const format of ['responses', 'chat', 'messages', 'gemini'] as const) {
         const model = createModelgate(gateway, { format })('gpt-4.1')
-        await expect(generateText({ model, maxRetries: 0, prompt: 'Hi' })).rejects.toMatchObject({ statusCode: 401 })
+        // Google's API answers 400 to a request without a valid key.
+        const statusCode = format === 'gemini' ? 400 : 401
+        await expect(generateText({ model, maxRetries: 0, prompt: 'Hi' })).rejects.toMatchObject({ statusCode })
       }
     } finally {
       vi.unstubAllEnvs()

@@ -27,7 +27,7 @@ export interface ModelgateOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A provider of AI SDK for all models of a gateway. Its models are those of the SDK's own providers. */
+/** A provider of AI SDK for all models of a gateway. Its models call those of the SDK's own providers. */
 export interface ModelgateProvider {
   /** Returns a language model, as `languageModel` does. */
   (modelId: string): ReturnType<OpenAIProvider['languageModel']>

@@ -145,7 +145,7 @@ const target: Schema = {
     cache: {
       const: 'auto',
       description:
-        'Asks the provider to cache prompts, for clients that cannot ask for it: see docs/recipes/prompt-caching.md.',
+        'Asks the provider to cache prompts, for clients that do not ask for it: see docs/recipes/prompt-caching.md.',
     },
     limits: {
       type: 'object',

@@ -77,7 +77,7 @@ describe('a session of 20 turns', () => {
     expect(many.share).toBe(one.share)
   })
 
-  test('marks at most four places, also for Ollama clients', async () => {
+  test('of an Ollama client gets marks at its instructions, its newest turn and the turn before the last response', async () => {
     const { provider } = await upstreamShare(ollama, automatic)
     const marks = provider.requests.map(({ body }) => JSON.stringify(body).split('"cache_control"').length - 1)
     expect(Math.max(...marks)).toBe(3)

@@ -269,7 +269,7 @@ export interface Target<U extends string = string, I extends Identity = Identity
    */
   overrides?: JsonObject
   /**
-   * `'auto'`: requests ask for their prompts to be cached, for clients that cannot ask for it themselves. Requests in the `messages` and
+   * `'auto'`: requests ask for their prompts to be cached, for clients that do not ask for it themselves. Requests in the `messages` and
    * `converse` formats get cache marks, requests in the `chat` and `responses` formats a `prompt_cache_key`. Requests that contain marks or
    * a key stay unchanged. Default: nothing is added.
    */

@@ -72,7 +72,8 @@ function wireLoader<F extends AnyFormat>(format: F, load: () => Promise<WireCode
 
 /**
  * The loaded parts. A call begins when those of its client's format and of all configured upstreams' formats are loaded, so the code
- * of a call reads them without waiting. Code that needs another format loads it with `loadWire`.
+ * of a call reads them without waiting. The type states that all are loaded, to avoid a check at each access:
+ * any other format is `undefined` until it is loaded, and code that needs it calls `loadWire`.
  */
 export const wireCodecs = loadedWires as Readonly<WireCodecs>
 
@@ -108,12 +109,8 @@ export const loadDialectWire = (dialect: CodecDialect): ClientWireCodec | Promis
 /** The formats that clients speak: at present all. */
 export const clientFormats = Object.keys(wireLoaders) as readonly Format[]
 
-const upstreamFormats: ReadonlySet<string> = new Set<UpstreamFormat>([
-  'chat',
-  'messages',
-  'gemini',
-  'responses',
-  'converse',
-])
+/** The formats that no upstream speaks. */
+const clientOnlyFormats: { readonly [F in Exclude<AnyFormat, UpstreamFormat>]: true } = { ollama: true }
 
-export const isUpstreamFormat = (format: string): format is UpstreamFormat => upstreamFormats.has(format)
+export const isUpstreamFormat = (format: string): format is UpstreamFormat =>
+  Object.hasOwn(wireLoaders, format) && !Object.hasOwn(clientOnlyFormats, format)

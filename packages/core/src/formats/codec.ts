@@ -251,7 +251,7 @@ export interface ClientWireCodec {
 
   /**
    * Fields that identify a conversation, for routing to the same prompt cache: `keys` name a session or cache; otherwise the beginning of
-   * the prompt counts, in the fields `tools` and `prefix` and the first of the `turns`.
+   * the prompt counts: the fields `tools` and `prefix`, and the `turns` up to the first one of the user.
    */
   readonly affinity?: {
     readonly keys: readonly string[]

@@ -29,8 +29,8 @@ export const callAffinity = (
 ): string | undefined =>
   continues ? `caller:${identity?.id ?? ''}` : cacheAffinity(codec, body, (name) => inbound.header(name))
 
-/** Characters of a prompt's beginning that distinguish conversations. To hash more would cost a measurable share of a call. */
-const prefixChars = 16_384
+/** Characters of each part of the beginning that are compared: to hash more would cost a measurable share of a call. */
+const maxPartChars = 16_384
 
 /**
  * Returns the text that calls for the same prompt cache have in common: the cache key or session that the client names, else the
@@ -45,11 +45,11 @@ export function cacheAffinity(
   if (named !== undefined) return named
   const places = codec?.affinity
   if (places === undefined) return undefined
-  let prefix = places.tools === undefined ? '' : beginning(body[places.tools], prefixChars)
-  for (const field of places.prefix) prefix += beginning(body[field], prefixChars)
+  let prefix = places.tools === undefined ? '' : beginning(body[places.tools])
+  for (const field of places.prefix) prefix += beginning(body[field])
   const turns = body[places.turns]
   // Cut separately: long instructions must not hide the first question, which tells conversations apart.
-  for (const turn of Array.isArray(turns) ? untilUser(turns) : [turns]) prefix += beginning(turn, prefixChars)
+  for (const turn of Array.isArray(turns) ? untilUser(turns) : [turns]) prefix += beginning(turn)
   return prefix === '' ? undefined : `prefix:${prefix}`
 }
 
@@ -89,7 +89,10 @@ export function conversationAffinity(
   return goesOn ? cacheAffinity(codec, body, header) : undefined
 }
 
-/** Returns a name for the conversation of a caller that reveals neither of them. */
+/**
+ * Returns a name for the conversation of a caller, for the upstream. It is a hash without a secret, the same in every process: an upstream
+ * that knows the conversation can confirm a guess of the caller's id. It contains neither of them as text.
+ */
 export const conversationId = (identity: Identity | null, affinity: string): string =>
   `mg-${Math.floor(hashToUnitInterval(JSON.stringify([identity?.id ?? '', affinity])) * 2 ** 52).toString(36)}`
 
@@ -99,8 +102,8 @@ function textAt(body: JsonObject, path: string): string | undefined {
   return typeof at === 'string' && at !== '' ? at : undefined
 }
 
-const beginning = (value: Json | undefined, chars: number): string =>
-  value === undefined || value === null ? '' : JSON.stringify(value).slice(0, chars)
+const beginning = (part: Json | undefined): string =>
+  part === undefined || part === null ? '' : JSON.stringify(part).slice(0, maxPartChars)
 
 /** Returns the turns up to the first one of the user: later turns differ between calls. */
 function untilUser(turns: readonly Json[]): Json[] {
@@ -108,7 +111,10 @@ function untilUser(turns: readonly Json[]): Json[] {
   return turns.slice(0, first < 0 ? 1 : first + 1)
 }
 
-/** Hashes a text to a number between 0 and 1, both excluded (the mixing of cyrb53). For even distribution only, not for secrets. */
+/**
+ * Hashes a text to a number between 0 and 1, both excluded (the mixing of cyrb53). It distributes evenly, and hides nothing from a
+ * reader who can guess the text.
+ */
 export function hashToUnitInterval(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

@@ -70,7 +70,7 @@ describe('marks of a Messages request', () => {
     ['the automatic mark', { system: long, cache_control: mark, messages: [user(text('1'))] }],
   ])('are not added to %s of the client', (_, body) => expect(messages(body)).toBeUndefined())
 
-  it('are not set below the minimum of the model', () => {
+  it('are not set if the whole prompt is below the minimum of the model', () => {
     const body = (chars: number): JsonObject => ({
       system: 'x'.repeat(chars),
       tools: [{ name: 'f' }],
@@ -103,6 +103,19 @@ describe('cache points of a Converse request', () => {
   it('are set where the model accepts them', () => {
     expect(Object.keys(converse('amazon.nova-pro-v1:0') ?? {})).toEqual(['system', 'messages'])
     expect(converse('meta.llama3-70b-instruct-v1:0')).toBeUndefined()
+  })
+
+  it('leave out the only turn of a request without tools, as in a Messages request', () => {
+    const messages = [user({ text: '1' })]
+    const system = [{ text: long }]
+    for (const request of [
+      { system, messages },
+      { system, messages, toolConfig: { tools: [] } },
+    ])
+      expect(converse('amazon.nova-pro-v1:0', request)).toEqual({ system: [{ text: long }, point] })
+  })
+
+  it('are not added to those of the client', () => {
     expect(converse('amazon.nova-pro-v1:0', { ...body, system: [{ text: long }, point] })).toBeUndefined()
   })
 })

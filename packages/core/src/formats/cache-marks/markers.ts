@@ -1,7 +1,7 @@
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { BodyChanges, MarkedCall } from './conversation.ts'
-import { markConverse } from './converse-marks.ts'
-import { markMessages } from './messages-marks.ts'
+import { markPrompt } from './mark-prompt.ts'
+import { markedConverse, markedMessages } from './marked-formats.ts'
 
 /**
  * OpenAI caches every prompt. Its key keeps the calls of a conversation on the machine that has the conversation in its cache. A key of the
@@ -14,8 +14,8 @@ const nameConversation = ({ body, lacks, conversation }: MarkedCall): BodyChange
 
 /** What `cache: 'auto'` of a target adds to a request, by the upstream's format. Absent: the provider needs nothing. */
 const markers: { readonly [F in UpstreamFormat]?: (call: MarkedCall) => BodyChanges | undefined } = {
-  messages: markMessages,
-  converse: markConverse,
+  messages: (call) => markPrompt(markedMessages, call),
+  converse: (call) => markPrompt(markedConverse, call),
   chat: nameConversation,
   responses: nameConversation,
 }
