@@ -4,6 +4,7 @@ import { createCallBook } from './calls.ts'
 import { explainCall } from './explain.ts'
 import { endpointsOf, type Info } from './info.ts'
 import { describeModels } from './models.ts'
+import type { ConsolePeers } from './peers.ts'
 import { createRecentCalls, type RecentCallsOptions } from './recent-calls/recent-calls.ts'
 import { assetReply, dataReply, pageReply, subpage } from './replies.ts'
 import { createUsageRoutes } from './usage/usage-routes.ts'
@@ -33,6 +34,8 @@ export interface ConsoleOptions {
    * and the endpoints to manage them. Default: none exists.
    */
   usage?: UsageOptions
+  /** Other processes that serve the same gateway. Default: the pages show the calls of this process. */
+  peers?: ConsolePeers
 }
 
 const explainPath = '/console/explain'
@@ -51,10 +54,18 @@ export function consolePages({
   documentation = homepage,
   recentCalls,
   usage,
+  peers,
 }: ConsoleOptions = {}): Plugin {
   checkDocumentation(documentation)
-  const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls)
-  const calls = createCallBook({ named: explain })
+  const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls, peers?.publish)
+  const calls = createCallBook({
+    named: explain,
+    publish: peers === undefined ? undefined : (facts) => peers.publish({ kind: 'facts', facts }),
+  })
+  peers?.subscribe((record) => {
+    if (record.kind === 'facts') calls.add(record.facts)
+    else recent?.receive(record)
+  })
   let gateway: PluginHost | undefined
   const started = (): PluginHost => {
     if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')

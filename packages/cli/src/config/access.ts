@@ -8,6 +8,7 @@ import type { ModelgateConfig } from './define-config.ts'
 import type { LogFlags } from './server-log.ts'
 import type { ServerResources } from './server-resources.ts'
 import type { StorageLocations } from './token-storage.ts'
+import type { WorkerFlags } from './workers.ts'
 
 /** How the server authenticates callers. */
 export interface Access {
@@ -85,7 +86,7 @@ export function issueCommand(
 }
 
 /** Flags of `start` that configure the server. */
-export interface Flags extends LogFlags, CaptureFlags {
+export interface Flags extends LogFlags, CaptureFlags, WorkerFlags {
   readonly config?: string | undefined
   readonly port?: string | undefined
   readonly host?: string | undefined

@@ -41,6 +41,7 @@ const fields = {
   logger: 'any',
   log: 'any',
   logLevel: 'any',
+  workers: 'any',
   capture: 'any',
 } as const satisfies Record<keyof ModelgateConfig, string>
 

@@ -42,6 +42,11 @@ export interface ModelgateConfig<U extends string = string, I extends Identity =
   log?: 'pretty' | 'json' | 'off'
   /** Lowest level that is logged. The flag `--log-level` and the variable `LOG_LEVEL` win. Default: `'info'`. */
   logLevel?: 'debug' | 'info' | 'warn' | 'error'
+  /**
+   * Number of processes that serve calls; `'auto'`: one for each processor core. They share tokens, limits, stored responses, cooldowns, log and
+   * ledger. The flag `--workers` and the variable `MODELGATE_WORKERS` win. Default: 1.
+   */
+  workers?: number | 'auto'
   /** Serves the home page and the Playground; an object configures them. Default: true. */
   console?: boolean | ConsoleOptions
   /**

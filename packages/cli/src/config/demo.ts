@@ -5,18 +5,44 @@ import { anthropic, cohere, gemini, openai, type Upstream } from '@modelgate/cor
 export interface Demo {
   readonly upstreams: Record<string, Upstream>
   readonly models: Record<string, string>
+}
+
+/** A running demo. */
+export interface OpenDemo extends Demo {
+  /** Its address, for other processes. */
+  readonly address: DemoAddress
   close(): Promise<void>
+}
+
+/** Where a demo runs. */
+export interface DemoAddress {
+  readonly apiKey: string
+  readonly origin: string
+  readonly url: string
+  readonly realtimeUrl: string
 }
 
 /**
  * Starts the demo: a fake provider in this process behind a real socket, so that the gateway runs as with a real provider. It offers one
  * upstream per format, so that every kind of client can be tried against each format.
  */
-export async function openDemo(): Promise<Demo> {
+export async function openDemo(): Promise<OpenDemo> {
   const { createFakeProvider, listen, listenRealtime } = await import('@modelgate/testing')
   const apiKey = randomBytes(24).toString('base64url')
   const { url, origin, close } = await listen(createFakeProvider({ apiKey, paceMs: 25, keepRequests: 0 }))
   const realtime = await listenRealtime({ apiKey, paceMs: 25 })
+  const address = { apiKey, url, origin, realtimeUrl: realtime.url }
+  return {
+    ...demoAt(address),
+    address,
+    close: async () => {
+      await Promise.all([close(), realtime.close()])
+    },
+  }
+}
+
+/** Returns the upstreams of a running demo. */
+export function demoAt({ apiKey, origin, url, realtimeUrl }: DemoAddress): Demo {
   return {
     upstreams: {
       'demo-openai': openai({ apiKey, baseURL: url, formats: ['chat'] }),
@@ -24,7 +50,7 @@ export async function openDemo(): Promise<Demo> {
       'demo-google': gemini({ apiKey, baseURL: origin }),
       'demo-openai-responses': openai({ apiKey, baseURL: url, formats: ['responses'] }),
       'demo-cohere': cohere({ apiKey, baseURL: origin }),
-      'demo-openai-realtime': openai({ apiKey, baseURL: realtime.url }),
+      'demo-openai-realtime': openai({ apiKey, baseURL: realtimeUrl }),
     },
     models: {
       'demo-chat': 'demo-openai',
@@ -37,9 +63,6 @@ export async function openDemo(): Promise<Demo> {
       'demo-speech': 'demo-openai',
       'demo-rerank': 'demo-cohere',
       'demo-realtime': 'demo-openai-realtime',
-    },
-    close: async () => {
-      await Promise.all([close(), realtime.close()])
     },
   }
 }

@@ -368,6 +368,10 @@ export const configSchema: Schema = {
     logger: { const: false, description: 'false: warnings and errors of the gateway are not logged.' },
     log: { enum: logFormats, description: 'Format of the log. Default: pretty on a terminal, else json.' },
     logLevel: { enum: logLevels, description: 'Lowest level that is logged. Default: info.' },
+    workers: {
+      description: 'Number of processes that serve calls; auto: one for each processor core. Default: 1.',
+      anyOf: [{ const: 'auto' }, { type: 'integer', minimum: 1, maximum: 128 }],
+    },
   },
   $defs: { upstream, target, card },
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { ConsoleOptions } from '@modelgate/console'
-import type { Logger, Plugin } from '@modelgate/core'
+import type { ConsoleOptions, ConsolePeers } from '@modelgate/console'
+import type { HealthState, Logger, Plugin } from '@modelgate/core'
 import type { LedgerSink } from '@modelgate/tokens'
 import type { CommandContext } from '../terminal/command-context.ts'
-import { type Demo, openDemo } from './demo.ts'
+import { type Demo, type OpenDemo, openDemo } from './demo.ts'
 import { hostOf } from './redis-settings.ts'
 import type { ServerLog } from './server-log.ts'
-import { type OpenTokens, openTokens, type StorageLocations } from './token-storage.ts'
+import { type OpenTokens, openTokens, type SharedTokens, type StorageLocations } from './token-storage.ts'
 
 /** Resources of a server that survive a reload of the configuration. */
 export interface ServerResources {
@@ -18,34 +18,60 @@ export interface ServerResources {
   readonly generatedToken: string
   /** The administrator's token of demos without a configured one. */
   readonly generatedAdminToken: string
+  /** Of workers: what they share with those of the same primary process. */
+  readonly shared?: SharedParts | undefined
   /** The demo, started on first use. */
   demo(): Promise<Demo>
+  /** The running demo, for workers; undefined if none was started. */
+  readonly openDemo: Promise<OpenDemo> | undefined
   /** The console plugin. A plugin serves only one gateway, so it is kept. */
   pages(options: ConsoleOptions): Promise<Plugin>
   close(): Promise<void>
 }
 
-/** Opens the resources of a server. */
+/** What the workers of one primary process share. */
+export interface SharedParts {
+  readonly generatedToken: string
+  readonly generatedAdminToken: string
+  /** Secret of compacted conversations, if the configuration has none. */
+  readonly compactionSecret: string
+  readonly tokens: SharedTokens
+  readonly health: HealthState
+  readonly peers: ConsolePeers
+  demo(): Promise<Demo>
+}
+
+/**
+ * Opens the resources of a server.
+ *
+ * @param shared for a worker: the parts that its primary process holds
+ */
 export function openServerResources(
   locations: StorageLocations,
   { cwd }: CommandContext,
   log: ServerLog,
   logger: Logger | false,
   defaultLedger?: LedgerSink,
+  shared?: SharedParts,
 ): ServerResources {
-  const tokens = openTokens(locations, { cwd, logger, defaultLedger })
+  const tokens = openTokens(locations, { cwd, logger, defaultLedger, ofPrimary: shared?.tokens })
   const pages = new Map<string, Plugin>()
   let latest: ConsoleOptions = {}
   const tokenObjects: object[] = []
-  let demo: Promise<Demo> | undefined
+  let demo: Promise<OpenDemo> | undefined
   return {
     tokens,
     log,
     locations,
-    generatedToken: generateToken('mg'),
-    generatedAdminToken: generateToken('mga'),
+    generatedToken: shared?.generatedToken ?? generateToken('mg'),
+    generatedAdminToken: shared?.generatedAdminToken ?? generateToken('mga'),
+    shared,
     demo() {
+      if (shared !== undefined) return shared.demo()
       demo ??= openDemo()
+      return demo
+    },
+    get openDemo() {
       return demo
     },
     async pages(options) {
@@ -60,6 +86,7 @@ export function openServerResources(
         const { consolePages } = await import('@modelgate/console')
         plugin = consolePages({
           ...options,
+          ...(shared === undefined ? {} : { peers: shared.peers }),
           ...(recentCalls === undefined
             ? {}
             : {

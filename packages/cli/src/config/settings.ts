@@ -19,8 +19,9 @@ import { type LoadedFile, loadFile } from './load-file.ts'
 import { ProblemList } from './problem-list.ts'
 import { hostOf } from './redis-settings.ts'
 import { createServerLog, type LogSettings, logSettingsOf } from './server-log.ts'
-import { describeLocations, openServerResources, type ServerResources } from './server-resources.ts'
+import { describeLocations, openServerResources, type ServerResources, type SharedParts } from './server-resources.ts'
 import { locationsOf, type StorageLocations } from './token-storage.ts'
+import { workersOf } from './workers.ts'
 
 /** Configuration of the server from flags, environment and file. */
 export interface Settings extends Omit<Access, 'auth'> {
@@ -28,6 +29,8 @@ export interface Settings extends Omit<Access, 'auth'> {
   readonly file: string | undefined
   readonly host: string
   readonly port: number
+  /** Number of processes that serve calls. */
+  readonly workers: number
   readonly gateway: GatewayConfig
   readonly log: LogSettings
   /** Command that issues a token for this server; undefined if issued tokens are not stored. */
@@ -50,15 +53,18 @@ export interface Settings extends Omit<Access, 'auth'> {
   readonly resources: ServerResources
 }
 
+type ResourcesToUse = ServerResources | 'nothing' | { readonly shared: SharedParts }
+
 /**
  * Reads flags, environment and file. Throws an Error whose message is meant for the user.
  *
- * @param@param resources those of the running server, for a reload; `'nothing'`: no folder is created and no connection is opened
+ * @param resources those of the running server, for a reload; `'nothing'`: no folder is created and no connection is opened;
+ * `{ shared }`: those of a worker are opened, which shares some with others
  */
 export async function readSettings(
   context: CommandContext,
   flags: Flags,
-  resources?: ServerResources | 'nothing',
+  resources?: ResourcesToUse,
 ): Promise<Settings> {
   const hasEnvFile = readEnvFile(context)
   const problems = new ProblemList()
@@ -83,6 +89,7 @@ async function checkFile(
   problems.attempt(() => addressOf(flags, context.env, config))
   problems.attempt(() => logSettingsOf(flags, context, config))
   problems.attempt(() => captureOf(flags, context.env, config))
+  problems.attempt(() => workersOf(flags, context.env, config))
   const locations = problems.attempt(() => locationsOf(context, file))
   problems.attempt(() => checkAuth(config))
   problems.attempt(() => checkPlugins(config))
@@ -103,15 +110,21 @@ async function settingsOf(
   file: LoadedFile | undefined,
   hasEnvFile: boolean,
   configured: StorageLocations,
-  before: ServerResources | 'nothing' | undefined,
+  before: ResourcesToUse | undefined,
 ): Promise<Settings> {
   const config = (file?.config ?? {}) as ModelgateConfig
   const address = addressOf(flags, context.env, config)
-  const isRunning = before !== undefined && before !== 'nothing'
+  const isRunning = before !== undefined && before !== 'nothing' && 'close' in before
   const log = logSettingsOf(flags, context, config)
   const resources = isRunning
     ? before
-    : openResources(before === 'nothing' ? inMemory(configured) : configured, context, log, config)
+    : openResources(
+        before === 'nothing' ? inMemory(configured) : configured,
+        context,
+        log,
+        config,
+        before === 'nothing' ? undefined : before?.shared,
+      )
   // A reload keeps open storage, and with it the accepted tokens.
   const locations = isRunning ? resources.locations : configured
   try {
@@ -128,8 +141,10 @@ async function settingsOf(
       ...access,
       ...address,
       ...origin,
+      workers: workersOf(flags, context.env, config),
       gateway: {
         ...gatewayPart(config),
+        ...sharedPart(config, resources),
         ...responsesPart(config, auth, resources),
         logger: config.logger ?? resources.log.plugin.logger,
         auth,
@@ -157,10 +172,12 @@ function openResources(
   context: CommandContext,
   settings: LogSettings,
   { logger, upstreams }: ModelgateConfig,
+  shared: SharedParts | undefined,
 ): ServerResources {
   const log = createServerLog(settings, context)
   const isDemo = upstreams === undefined && Object.keys(envUpstreams(context.env).upstreams).length === 0
-  return openServerResources(locations, context, log, logger ?? log.plugin.logger, isDemo ? demoLedger() : undefined)
+  const ledger = isDemo ? demoLedger() : undefined
+  return openServerResources(locations, context, log, logger ?? log.plugin.logger, ledger, shared)
 }
 
 const inMemory = ({ prices, tokens }: StorageLocations): StorageLocations => ({ prices, tokens })
@@ -179,9 +196,19 @@ const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'log',
   'logLevel',
   'capture',
+  'workers',
 ])
 
-/** Stores responses in the Redis that servers share. Without authentication responses have no owner and are not stored. */
+/** What the workers of one primary process share, unless the configuration has its own. */
+const sharedPart = ({ health, compaction }: ModelgateConfig, { shared }: ServerResources): Partial<GatewayConfig> =>
+  shared === undefined
+    ? {}
+    : {
+        health: health ?? shared.health,
+        compaction: compaction === 'refuse' ? compaction : { secret: shared.compactionSecret, ...compaction },
+      }
+
+/** Stores responses in the Redis or the primary process that servers share. Without authentication responses have no owner and are not stored. */
 const responsesPart = (
   { responses }: ModelgateConfig,
   auth: GatewayConfig['auth'],

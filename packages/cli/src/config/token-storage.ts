@@ -9,6 +9,7 @@ import {
   type Prices,
   type PriceTable,
   readPrices,
+  type Storage,
   type Tokens,
 } from '@modelgate/tokens'
 import type { CommandContext } from '../terminal/command-context.ts'
@@ -60,6 +61,10 @@ export interface OpenTokens {
   readonly tokens: Tokens
   /** Store of responses that later calls refer to; undefined: in memory. */
   readonly responses?: ResponseStore
+  /** Storage in this process or its primary process. Absent: it is in Redis, or the configuration's code created it. */
+  readonly storage?: Storage | undefined
+  /** The ledger. Absent: none, or the configuration's code created it. */
+  readonly ledger?: LedgerSink | undefined
   /** Rejects if the storage cannot be reached. Undefined: it is in this process. */
   readonly ping?: (() => Promise<void>) | undefined
   close(): Promise<void>
@@ -73,35 +78,62 @@ export interface OpenTokensOptions {
   readonly isPatient?: boolean
   /** Ledger of a server that has none and stores no tokens. */
   readonly defaultLedger?: LedgerSink | undefined
+  /** What a worker uses in place of its own: the primary process holds them for all workers. */
+  readonly ofPrimary?: SharedTokens | undefined
+}
+
+/** Storage, ledger and stored responses of a primary process, as its workers use them. */
+export interface SharedTokens {
+  /** Absent: each worker opens the storage itself, because it is in Redis. */
+  readonly storage?: Storage | undefined
+  readonly ledger?: LedgerSink | undefined
+  readonly responses?: ResponseStore | undefined
 }
 
 /** Opens the tokens at their locations. Throws an Error whose message is meant for the user. */
 export function openTokens(
   locations: StorageLocations,
-  { cwd, logger, isPatient = false, defaultLedger }: OpenTokensOptions,
+  { cwd, logger, isPatient = false, defaultLedger, ofPrimary }: OpenTokensOptions,
 ): OpenTokens {
   const { tokens: configured, data, redis, prices } = locations
-  const ledger = locations.ledger ?? (data === undefined && redis === undefined ? defaultLedger : undefined)
   if (configured !== undefined) {
     if (typeof configured.authenticate !== 'function' || typeof configured.close !== 'function')
       throw new Error('tokens must be created by createTokens({ storage }) of @modelgate/tokens')
     return { tokens: configured, close: () => configured.close() }
   }
   const remote = redis === undefined ? undefined : openRedis(redis, { cwd, logger, isPatient })
-  const storage = remote?.storage ?? (data === undefined ? memoryStorage() : folderStorage(data, { logger }))
+  const local = remote === undefined ? (ofPrimary?.storage ?? storageIn(data, logger)) : undefined
+  const storage = remote?.storage ?? local
+  const ledger = ofPrimary === undefined ? ledgerAt(locations, defaultLedger) : ofPrimary.ledger
+  const responses = remote?.responses ?? ofPrimary?.responses
   const tokens = createTokens({
-    storage,
+    ...(storage === undefined ? {} : { storage }),
     logger,
     ...(redis?.staleMs === undefined ? {} : { staleMs: redis.staleMs }),
     ...(prices === undefined ? {} : { prices: typeof prices === 'string' ? readPrices(prices) : prices }),
-    ...(ledger === undefined ? {} : { ledger: typeof ledger === 'string' ? fileLedger({ folder: ledger }) : ledger }),
+    ...(ledger === undefined ? {} : { ledger }),
   })
   return {
     tokens,
-    ...(remote === undefined ? {} : { responses: remote.responses, ping: remote.storage.ping }),
+    storage: local,
+    ledger,
+    ...(responses === undefined ? {} : { responses }),
+    ...(remote === undefined ? {} : { ping: remote.storage.ping }),
     close: async () => {
       await tokens.close()
       remote?.close()
     },
   }
 }
+
+/** Opens the ledger. The default one is for servers that store no tokens. */
+function ledgerAt(
+  { data, redis, ledger }: StorageLocations,
+  defaultLedger: LedgerSink | undefined,
+): LedgerSink | undefined {
+  if (typeof ledger === 'string') return fileLedger({ folder: ledger })
+  return ledger ?? (data === undefined && redis === undefined ? defaultLedger : undefined)
+}
+
+const storageIn = (folder: string | undefined, logger: Logger | false): Storage =>
+  folder === undefined ? memoryStorage() : folderStorage(folder, { logger })

@@ -8,7 +8,8 @@ import { createFakeProvider, listen } from '@modelgate/testing'
 import { startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createTestContext, type TestContext } from '../terminal/command-context.test-support.ts'
-import { type Serving, serve } from './serve.ts'
+import { serve } from './serve.ts'
+import type { Serving } from './serving.ts'
 
 /** Secrets of these tests: none may appear in the output. */
 const canaries = {

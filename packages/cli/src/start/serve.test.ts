@@ -8,7 +8,8 @@ import { readSettings } from '../config/settings.ts'
 import { main } from '../main.ts'
 import { createTestContext, type TestContext } from '../terminal/command-context.test-support.ts'
 import { banner } from './banner.ts'
-import { type Serving, serve } from './serve.ts'
+import { serve } from './serve.ts'
+import type { Serving } from './serving.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -5,28 +5,34 @@ import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { drain } from '@modelgate/node/adapter'
 import { StorageAwayError } from '@modelgate/tokens'
 import { healthUrl } from '../config/health.ts'
+import type { SharedParts } from '../config/server-resources.ts'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
 import { codeOf, inFile, problemsOf } from '../terminal/errors.ts'
 import { banner } from './banner.ts'
-
-/** A running server. */
-export interface Serving {
-  readonly port: number
-  /** Reloads the configuration and prints the result. */
-  reload(): Promise<void>
-  /**
-   * Completes in-flight calls and closes all resources.
-   *
-   * @param reason reason for the log, such as the signal
-   * @param hint how to force quit
-   */
-  stop(reason?: string, hint?: string): Promise<void>
-}
+import { type Serving, timedStop } from './serving.ts'
 
 /** Starts the server and prints its address. Rejects with an Error whose message is meant for the user. */
 export async function serve(context: CommandContext, flags: Flags): Promise<Serving> {
-  let settings = await readSettings(context, flags)
+  const settings = await readSettings(context, flags)
+  if (settings.workers > 1) return (await import('../workers/primary.ts')).servePrimary(context, settings)
+  const serving = await serveSettings(context, flags, settings)
+  context.out(banner(settings, serving.port, context))
+  settings.resources.log.release()
+  return { ...serving, stop: (...why) => timedStop(settings, () => serving.stop(...why)) }
+}
+
+/** Starts a worker: its primary process prints the address. */
+export async function serveShared(context: CommandContext, flags: Flags, shared: SharedParts): Promise<Serving> {
+  const settings = await readSettings(context, flags, { shared })
+  const serving = await serveSettings(context, flags, settings)
+  settings.resources.log.release()
+  return serving
+}
+
+/** Starts the server of these settings. Its log is held back until `release`. */
+async function serveSettings(context: CommandContext, flags: Flags, first: Settings): Promise<Serving> {
+  let settings = first
   let server: http.Server
   let gateway: Gateway
   try {
@@ -49,18 +55,22 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
   const { logger } = log.plugin
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : settings.port
-  context.out(banner(settings, port, context))
-  log.release()
   // Reloads run one after the other: a slow earlier one must not overwrite a later one.
-  let reloads = Promise.resolve()
-  const reloadOnce = async (): Promise<void> => {
+  let reloads = Promise.resolve(true)
+  const reloadOnce = async (): Promise<boolean> => {
+    let isActive = false
     try {
       // A deleted file, or one that is being replaced, must not activate the environment's configuration.
       const next = await readSettings(context, { ...flags, config: flags.config ?? settings.file }, settings.resources)
       withFileName(next, () => gateway.reconfigure(next.gateway))
       const moved = next.port !== settings.port || next.host !== settings.host
-      const notes = [...next.notes, ...(moved ? ['restart the server to listen on another port or host'] : [])]
+      const notes = [
+        ...next.notes,
+        ...(moved ? ['restart the server to listen on another port or host'] : []),
+        ...(next.workers === settings.workers ? [] : ['restart the server to change the number of workers']),
+      ]
       settings = next
+      isActive = true
       // The gateway's notice reports the reload itself.
       for (const note of notes) logger.warn(`Note: ${note}.`)
       log.plugin.configure(next.log)
@@ -72,6 +82,7 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
       })
     }
     log.plugin.flush()
+    return isActive
   }
   return {
     port,
@@ -80,14 +91,11 @@ export async function serve(context: CommandContext, flags: Flags): Promise<Serv
       return reloads
     },
     async stop(reason = 'Server stopped', hint = 'press Ctrl-C again') {
-      const startedAt = performance.now()
       log.shutDown(reason, hint)
       // The server accepts connections until the calls have finished: health probes have to read that it is not ready.
       await gateway.close()
       await drain(server, gateway)
       await settings.resources.close()
-      logger.info(`Server stopped after ${Math.round(performance.now() - startedAt)} ms`, { event: 'stopped' })
-      log.plugin.flush()
     },
   }
 }

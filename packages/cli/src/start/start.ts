@@ -1,8 +1,10 @@
+import cluster from 'node:cluster'
 import { unwatchFile, watchFile } from 'node:fs'
 import { findFile } from '../config/load-file.ts'
 import { flag, readArgs, rejectExtraArguments, text, textOf } from '../terminal/args.ts'
 import type { CommandContext } from '../terminal/command-context.ts'
-import { type Serving, serve } from './serve.ts'
+import { serve } from './serve.ts'
+import type { Serving } from './serving.ts'
 
 /** Interval of polling a watched file. Editors replace files, which file system events miss. */
 const pollMs = 300
@@ -11,7 +13,7 @@ const pollMs = 300
 export async function start(args: string[], context: CommandContext): Promise<void> {
   const { values, positionals: words } = readArgs(
     args,
-    { config: text, port: text, host: text, watch: flag, log: text, 'log-level': text, capture: text },
+    { config: text, port: text, host: text, workers: text, watch: flag, log: text, 'log-level': text, capture: text },
     'start',
   )
   rejectExtraArguments(words, 'start')
@@ -22,7 +24,10 @@ export async function start(args: string[], context: CommandContext): Promise<vo
     log: textOf(values.log),
     logLevel: textOf(values['log-level']),
     capture: textOf(values.capture),
+    workers: textOf(values.workers),
   }
+  if (cluster.isWorker && context.env.MODELGATE_WORKER !== undefined)
+    return (await import('../workers/worker.ts')).runWorker(context, flags)
   const file = values.watch === true ? findFile(context.cwd, flags.config) : undefined
   const serving = serve(context, flags)
   // Added before the server is ready: a signal or a change can arrive as soon as the banner is printed.

@@ -1,6 +1,7 @@
 import { pages } from 'virtual:console-assets'
-import { type AuthRequest, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
+import { type AuthRequest, type CallBodies, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
 import { checkAuthorize, requestOf, unauthorized } from '../authorization.ts'
+import type { ConsoleRecord } from '../peers.ts'
 import { invalidParameter, readQuery } from '../queries.ts'
 import { dataReply, streamReply, subpage } from '../replies.ts'
 import { createCallBuffer } from './call-buffer.ts'
@@ -35,10 +36,18 @@ export interface RecentCallDetails extends RecentCall {
 const pageSize = 50
 const maxPageSize = 500
 
-/** Creates the page and the API of recent calls, and the hooks that collect them. */
+/** The page and the API of recent calls, and the hooks that collect them. */
+export interface RecentCalls extends Pick<Plugin, 'onFinish' | 'onNotice' | 'onBodies' | 'bodyLimits'> {
+  readonly routes: readonly PluginRoute[]
+  /** Takes over a record of another process. */
+  receive(record: ConsoleRecord): void
+}
+
+/** @param publish sends a record to the other processes that serve the gateway */
 export function createRecentCalls(
   options: RecentCallsOptions,
-): Pick<Plugin, 'onFinish' | 'onNotice' | 'onBodies' | 'bodyLimits'> & { readonly routes: readonly PluginRoute[] } {
+  publish: (record: ConsoleRecord) => void = () => {},
+): RecentCalls {
   const { authorize, size = 500, capture } = options
   checkAuthorize(authorize, 'recentCalls', 'read all calls')
   if (!Number.isInteger(size) || size < 1 || size > 100_000)
@@ -51,6 +60,14 @@ export function createRecentCalls(
     if (replaced !== undefined) store?.forget(replaced.requestId)
     live.send(call)
   }
+  // They follow their call. A call that is already replaced has no place for them.
+  const addBodies = (bodies: CallBodies): void => {
+    if (buffer.find(bodies.requestId) !== undefined) store?.add(bodies)
+  }
+  const record = (call: RecentCall): void => {
+    add(call)
+    publish({ kind: 'call', call })
+  }
 
   const guarded = (path: string, handle: PluginRoute['handle']): PluginRoute => ({
     method: 'GET',
@@ -62,18 +79,22 @@ export function createRecentCalls(
   })
 
   return {
-    onFinish: (event) => add(recentCallOf(event)),
+    receive(received) {
+      if (received.kind === 'call') add(received.call)
+      else if (received.kind === 'bodies') addBodies(received.bodies)
+    },
+    onFinish: (event) => record(recentCallOf(event)),
     onNotice(notice) {
-      if (notice.kind === 'call-rejected') add(rejectedCallOf(notice))
+      if (notice.kind === 'call-rejected') record(rejectedCallOf(notice))
       // The streams would keep the server open until the end of its grace period.
       else if (notice.kind === 'drain-started') live.close()
     },
     ...(store === undefined
       ? {}
       : {
-          // They follow their call. A call that is already replaced has no place for them.
           onBodies(bodies) {
-            if (buffer.find(bodies.requestId) !== undefined) store.add(bodies)
+            addBodies(bodies)
+            publish({ kind: 'bodies', bodies })
           },
           bodyLimits: { maxBodyBytes: store.maxBodyBytes, maxRunningBytes: store.maxTotalBytes },
         }),

@@ -139,6 +139,7 @@ export const covered = {
     explain: data,
     recentCalls: { see: 'RecentCallsOptions' },
     usage: { see: 'UsageOptions' },
+    peers: { not: 'called within onFinish, onNotice and onBodies, which the matrix tries' },
   } satisfies Covered<ConsoleOptions>,
   RecentCallsOptions: {
     authorize: ['console: authorize of recent calls'],

@@ -1,0 +1,110 @@
+import { StorageAwayError } from '@modelgate/tokens'
+
+/** One end of the connection between two processes, as `process` and `cluster.Worker` have it. */
+export interface Port {
+  send(message: unknown): void
+  receive(listener: (message: unknown) => void): void
+}
+
+/** Functions that one process offers to another one. Arguments and results are cloned. */
+export type Functions = Readonly<Record<string, (...args: never[]) => unknown>>
+
+/** Calls and events between two processes. Everything sent within one turn of the event loop is one message: it costs a system call. */
+export interface Channel {
+  /** Calls a function of the other process. Rejects with its error. */
+  call<T>(name: string, ...args: unknown[]): Promise<T>
+  /** Calls a function of the other process without waiting for its result. */
+  notify(name: string, ...args: unknown[]): void
+  /** Rejects all calls without a reply: the other process has ended. Later calls reject, too. */
+  end(reason: Error): void
+}
+
+/** A call has an id, a notification has none. */
+type Item =
+  | { readonly id?: number; readonly name: string; readonly args: readonly unknown[] }
+  | { readonly reply: number; readonly value: unknown }
+  | { readonly reply: number; readonly error: { readonly name: string; readonly message: string } }
+
+interface PendingCall {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+/** Creates an end of a connection. */
+export function createChannel(port: Port, functions: Functions): Channel {
+  const pending = new Map<number, PendingCall>()
+  let nextId = 0
+  let unsent: Item[] = []
+  let ended: Error | undefined
+
+  const flush = (): void => {
+    const items = unsent
+    unsent = []
+    if (ended === undefined) port.send({ modelgate: items })
+  }
+  const push = (item: Item): void => {
+    if (unsent.length === 0) setImmediate(flush)
+    unsent.push(item)
+  }
+  const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
+    const wanted = Object.hasOwn(functions, name) ? functions[name] : undefined
+    if (wanted === undefined) throw new Error(`there is no function '${name}'`)
+    return wanted(...(args as never[]))
+  }
+  const take = (item: Item): void => {
+    if ('reply' in item) {
+      const call = pending.get(item.reply)
+      pending.delete(item.reply)
+      if ('error' in item) call?.reject(errorOf(item.error))
+      else call?.resolve(item.value)
+      return
+    }
+    const { id, name, args } = item
+    const result = run(name, args)
+    if (id === undefined) {
+      // Nobody waits for it. The function itself logs its failures.
+      result.catch(() => {})
+      return
+    }
+    result.then(
+      (value) => push({ reply: id, value }),
+      (error: unknown) => push({ reply: id, error: describeError(error) }),
+    )
+  }
+
+  port.receive((message) => {
+    for (const item of itemsOf(message)) take(item)
+  })
+  return {
+    call: <T>(name: string, ...args: unknown[]) =>
+      new Promise<T>((resolve, reject) => {
+        if (ended !== undefined) return reject(ended)
+        const id = nextId++
+        pending.set(id, { resolve: resolve as (value: unknown) => void, reject })
+        push({ id, name, args })
+      }),
+    notify(name, ...args) {
+      if (ended === undefined) push({ name, args })
+    },
+    end(reason) {
+      ended ??= reason
+      for (const { reject } of pending.values()) reject(ended)
+      pending.clear()
+    },
+  }
+}
+
+/** Messages of others, such as those of the module `cluster`, are ignored. */
+const itemsOf = (message: unknown): readonly Item[] =>
+  typeof message === 'object' && message !== null && 'modelgate' in message && Array.isArray(message.modelgate)
+    ? message.modelgate
+    : []
+
+const describeError = (error: unknown): { name: string; message: string } =>
+  error instanceof Error ? { name: error.name, message: error.message } : { name: 'Error', message: String(error) }
+
+/** The one error that callers distinguish by its class. */
+function errorOf({ name, message }: { name: string; message: string }): Error {
+  if (name === 'StorageAwayError') return Object.assign(new StorageAwayError(message), { isLogged: true })
+  return Object.assign(new Error(message), { name })
+}
