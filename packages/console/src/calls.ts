@@ -29,38 +29,21 @@ export type CallAttempt = Pick<Attempt, 'reason' | 'startedMs'> &
 
 export interface CallBook {
   write(event: FinishEvent): void
-  /** Adds the facts of a call of another process. */
-  add(facts: CallFacts): void
   read(requestId: string): CallFacts | undefined
-}
-
-export interface CallBookOptions {
-  /** Whether attempts name upstreams and models. */
-  readonly named: boolean
-  /** Default: 500. */
-  readonly size?: number
-  /** Sends facts to the other processes that serve the gateway. */
-  readonly publish?: ((facts: CallFacts) => void) | undefined
 }
 
 /**
  * Creates a memory of the last calls. A call id has 131 random bits that only the caller learns, so anyone who presents one made
  * the call or was shown it.
  */
-export function createCallBook({ named, size = 500, publish }: CallBookOptions): CallBook {
+export function createCallBook({ named, size = 500 }: { named: boolean; size?: number }): CallBook {
   const calls = new Map<string, CallFacts>()
-  const add = (facts: CallFacts): void => {
-    calls.set(facts.requestId, facts)
-    const [oldest] = calls.keys()
-    if (calls.size > size && oldest !== undefined) calls.delete(oldest)
-  }
   return {
     write(event) {
-      const facts = factsOf(event, named)
-      add(facts)
-      publish?.(facts)
+      calls.set(event.requestId, factsOf(event, named))
+      const [oldest] = calls.keys()
+      if (calls.size > size && oldest !== undefined) calls.delete(oldest)
     },
-    add,
     read: (requestId) => calls.get(requestId),
   }
 }

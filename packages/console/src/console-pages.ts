@@ -58,14 +58,9 @@ export function consolePages({
 }: ConsoleOptions = {}): Plugin {
   checkDocumentation(documentation)
   const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls, peers?.publish)
-  const calls = createCallBook({
-    named: explain,
-    publish: peers === undefined ? undefined : (facts) => peers.publish({ kind: 'facts', facts }),
-  })
-  peers?.subscribe((record) => {
-    if (record.kind === 'facts') calls.add(record.facts)
-    else recent?.receive(record)
-  })
+  const calls = createCallBook({ named: explain })
+  if (recent !== undefined) peers?.subscribe(recent.receive)
+  peers?.answer(calls.read)
   let gateway: PluginHost | undefined
   const started = (): PluginHost => {
     if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')
@@ -117,8 +112,8 @@ export function consolePages({
       {
         method: 'GET',
         path: '/console/calls/{id}',
-        handle(_inbound, { id = '' }) {
-          const facts = calls.read(id)
+        async handle(_inbound, { id = '' }) {
+          const facts = calls.read(id) ?? (await peers?.findFacts(id))
           if (facts !== undefined) return dataReply(facts)
           throw new GatewayError('not_found', 'Call not found: it is still running, or is no longer stored.', {
             headers: { 'cache-control': 'no-store' },

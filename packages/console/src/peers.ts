@@ -2,9 +2,8 @@ import type { CallBodies } from '@modelgate/core'
 import type { CallFacts } from './calls.ts'
 import type { RecentCall } from './recent-calls/recent-call.ts'
 
-/** What the console remembers of a call. It is plain data, which can be sent to another process. */
+/** What the recent calls remember of a call. It is plain data, which can be sent to another process. */
 export type ConsoleRecord =
-  | { readonly kind: 'facts'; readonly facts: CallFacts }
   | { readonly kind: 'call'; readonly call: RecentCall }
   | { readonly kind: 'bodies'; readonly bodies: CallBodies }
 
@@ -14,4 +13,8 @@ export interface ConsolePeers {
   publish(record: ConsoleRecord): void
   /** Sets the function that takes over the records of the others. */
   subscribe(receive: (record: ConsoleRecord) => void): void
+  /** Asks the others for the facts of a call that this process does not know. */
+  findFacts(requestId: string): Promise<CallFacts | undefined>
+  /** Sets the function that answers when another process asks. */
+  answer(find: (requestId: string) => CallFacts | undefined): void
 }

@@ -12,9 +12,15 @@ function connected(left: Functions, right: Functions): { left: Channel; right: C
     const copy = structuredClone(message)
     setImmediate(() => deliver(copy))
   }
+  const takeLeft = (listener: typeof toLeft): void => {
+    toLeft = listener
+  }
+  const takeRight = (listener: typeof toRight): void => {
+    toRight = listener
+  }
   return {
-    left: createChannel({ send: end((m) => toRight(m)), receive: (listener) => void (toLeft = listener) }, left),
-    right: createChannel({ send: end((m) => toLeft(m)), receive: (listener) => void (toRight = listener) }, right),
+    left: createChannel({ send: end((message) => toRight(message)), receive: takeLeft }, left),
+    right: createChannel({ send: end((message) => toLeft(message)), receive: takeRight }, right),
     messages,
   }
 }
@@ -25,6 +31,16 @@ describe('a channel', () => {
     const results = await Promise.all([left.call('double', 1), left.call('double', 2), left.call('none')])
     expect(results).toEqual([2, 4, undefined])
     expect(messages).toHaveLength(2)
+  })
+
+  it('sends what can wait with the next message', async () => {
+    const { left, messages } = connected({}, { echo: (text: string) => text })
+    const soon = left.callSoon('echo', 'soon')
+    left.notify('echo', 'noted')
+    const now = left.call('echo', 'now')
+    expect(await Promise.all([soon, now])).toEqual(['soon', 'now'])
+    expect(messages).toHaveLength(2)
+    expect(await left.callSoon('echo', 'alone')).toBe('alone')
   })
 
   it('calls in both directions at once', async () => {
@@ -74,7 +90,10 @@ describe('a channel', () => {
 
   it('ignores messages of others', async () => {
     let receive: (message: unknown) => void = () => {}
-    createChannel({ send() {}, receive: (listener) => void (receive = listener) }, {})
+    const keep = (listener: typeof receive): void => {
+      receive = listener
+    }
+    createChannel({ send() {}, receive: keep }, {})
     for (const message of [undefined, null, 'text', { cmd: 'NODE_CLUSTER' }, { modelgate: 1 }]) receive(message)
   })
 })

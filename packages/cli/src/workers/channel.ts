@@ -9,11 +9,13 @@ export interface Port {
 /** Functions that one process offers to another one. Arguments and results are cloned. */
 export type Functions = Readonly<Record<string, (...args: never[]) => unknown>>
 
-/** Calls and events between two processes. Everything sent within one turn of the event loop is one message: it costs a system call. */
+/** Calls between two processes. Everything sent within one turn of the event loop is one message: each costs a system call and wakes a process. */
 export interface Channel {
   /** Calls a function of the other process. Rejects with its error. */
   call<T>(name: string, ...args: unknown[]): Promise<T>
-  /** Calls a function of the other process without waiting for its result. */
+  /** As `call`, for what can wait for a few milliseconds: it is sent with the next message. */
+  callSoon<T>(name: string, ...args: unknown[]): Promise<T>
+  /** Calls a function of the other process without waiting for its result. It is sent with the next message. */
   notify(name: string, ...args: unknown[]): void
   /** Rejects all calls without a reply: the other process has ended. Later calls reject, too. */
   end(reason: Error): void
@@ -24,6 +26,9 @@ type Item =
   | { readonly id?: number; readonly name: string; readonly args: readonly unknown[] }
   | { readonly reply: number; readonly value: unknown }
   | { readonly reply: number; readonly error: { readonly name: string; readonly message: string } }
+
+/** Delay of what can wait. */
+const soonMs = 5
 
 interface PendingCall {
   resolve(value: unknown): void
@@ -36,15 +41,26 @@ export function createChannel(port: Port, functions: Functions): Channel {
   let nextId = 0
   let unsent: Item[] = []
   let ended: Error | undefined
+  let isScheduled = false
+  let timer: ReturnType<typeof setTimeout> | undefined
 
   const flush = (): void => {
     const items = unsent
     unsent = []
+    isScheduled = false
+    clearTimeout(timer)
+    timer = undefined
     if (ended === undefined) port.send({ modelgate: items })
   }
   const push = (item: Item): void => {
-    if (unsent.length === 0) setImmediate(flush)
     unsent.push(item)
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(flush)
+  }
+  const pushSoon = (item: Item): void => {
+    unsent.push(item)
+    if (!isScheduled) timer ??= setTimeout(flush, soonMs)
   }
   const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
     const wanted = Object.hasOwn(functions, name) ? functions[name] : undefined
@@ -72,19 +88,22 @@ export function createChannel(port: Port, functions: Functions): Channel {
     )
   }
 
+  const request = <T>(send: (item: Item) => void, name: string, args: readonly unknown[]): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      if (ended !== undefined) return reject(ended)
+      const id = nextId++
+      pending.set(id, { resolve: resolve as (value: unknown) => void, reject })
+      send({ id, name, args })
+    })
+
   port.receive((message) => {
     for (const item of itemsOf(message)) take(item)
   })
   return {
-    call: <T>(name: string, ...args: unknown[]) =>
-      new Promise<T>((resolve, reject) => {
-        if (ended !== undefined) return reject(ended)
-        const id = nextId++
-        pending.set(id, { resolve: resolve as (value: unknown) => void, reject })
-        push({ id, name, args })
-      }),
+    call: (name, ...args) => request(push, name, args),
+    callSoon: (name, ...args) => request(pushSoon, name, args),
     notify(name, ...args) {
-      if (ended === undefined) push({ name, args })
+      if (ended === undefined) pushSoon({ name, args })
     },
     end(reason) {
       ended ??= reason

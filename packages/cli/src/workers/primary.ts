@@ -42,6 +42,12 @@ export async function servePrimary(context: CommandContext, settings: Settings):
   const tellOthers = (number: number, name: string, ...args: unknown[]): void => {
     for (const worker of workers.values()) if (worker.number !== number) worker.channel.notify(name, ...args)
   }
+  /** Returns the first answer that is not undefined. */
+  const askOthers = async (number: number, name: string, ...args: unknown[]): Promise<unknown> => {
+    const others = [...workers.values()].filter((worker) => worker.number !== number)
+    const answers = await Promise.all(others.map(({ channel }) => channel.call(name, ...args).catch(() => undefined)))
+    return answers.find((answer) => answer !== undefined)
+  }
   const start = (number: number): RunningWorker => {
     const startedAt = performance.now()
     // `cluster` starts it with the command line of this process.
@@ -58,6 +64,7 @@ export async function servePrimary(context: CommandContext, settings: Settings):
           tellOthers(number, 'cooldown', id, cooldown)
         },
         record: (record: ConsoleRecord) => tellOthers(number, 'record', record),
+        facts: (requestId: string) => askOthers(number, 'facts', requestId),
       })
       child.once('exit', (code, signal) =>
         reject(new Error(`Worker ${number} ended before it listened (${endOf(code, signal)}).`)),

@@ -4,7 +4,7 @@ import type { Channel, Functions } from './channel.ts'
 import { ledgerFunctions, remoteLedger, remoteStorage, storageFunctions } from './shared-storage.ts'
 
 /** Calls functions as another process would: with copies, later. */
-const channelTo = (functions: Functions): Pick<Channel, 'call' | 'notify'> => {
+const channelTo = (functions: Functions): Omit<Channel, 'end'> => {
   const call = async (name: string, ...args: unknown[]): Promise<unknown> => {
     await Promise.resolve()
     const wanted = functions[name]
@@ -13,6 +13,7 @@ const channelTo = (functions: Functions): Pick<Channel, 'call' | 'notify'> => {
   }
   return {
     call: call as Channel['call'],
+    callSoon: call as Channel['call'],
     notify: (name, ...args) => void call(name, ...args),
   }
 }

@@ -45,7 +45,7 @@ async function replace(
 }
 
 /** Creates the storage of a worker. It does not report thresholds of budgets: the server has no function that would receive them. */
-export function remoteStorage({ call }: Pick<Channel, 'call'>): Storage {
+export function remoteStorage({ call, callSoon }: Pick<Channel, 'call' | 'callSoon'>): Storage {
   const tokens: TokenStore = {
     findByDigest: (digest) => call('tokens.findByDigest', digest),
     get: (id) => call('tokens.get', id),
@@ -62,8 +62,8 @@ export function remoteStorage({ call }: Pick<Channel, 'call'>): Storage {
   }
   const meters: MeterStore = {
     reserve: (reservation) => call('meters.reserve', reservation),
-    settle: (settlement) => call('meters.settle', settlement),
-    renew: (calls) => call('meters.renew', calls),
+    settle: (settlement) => callSoon('meters.settle', settlement),
+    renew: (calls) => callSoon('meters.renew', calls),
     read: (...args) => call('meters.read', ...args),
     sums: (query) => call('meters.sums', query),
   }
@@ -122,8 +122,8 @@ async function* recordsOf(ledger: LedgerSink, days: { from: string; to: string }
 }
 
 /** Creates the ledger of a worker. */
-export const remoteLedger = ({ call, notify }: Pick<Channel, 'call' | 'notify'>, canRead: boolean): LedgerSink => ({
-  append: (record) => call('ledger.append', record),
+export const remoteLedger = ({ call, callSoon, notify }: Omit<Channel, 'end'>, canRead: boolean): LedgerSink => ({
+  append: (record) => callSoon('ledger.append', record),
   flush: () => call('ledger.flush'),
   ...(canRead
     ? {

@@ -1,4 +1,4 @@
-import type { ConsoleRecord } from '@modelgate/console'
+import type { CallFacts, ConsoleRecord } from '@modelgate/console'
 import type { Cooldown } from '@modelgate/core'
 import { demoAt } from '../config/demo.ts'
 import type { SharedParts } from '../config/server-resources.ts'
@@ -21,6 +21,7 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
   // Without the primary process nothing counts the calls.
   process.on('disconnect', () => process.exit(0))
   let receiveRecord: (record: ConsoleRecord) => void = () => {}
+  let readFacts: (requestId: string) => CallFacts | undefined = () => undefined
   let serving: Promise<Serving> | undefined
   const running = (): Promise<Serving> => serving ?? Promise.reject(new Error('the worker has not started yet'))
   const channel = createChannel(processPort(), {
@@ -28,6 +29,7 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
     stop: async (reason: string, hint: string) => (await running()).stop(reason, hint),
     cooldown: (id: string, cooldown: Cooldown | undefined) => health.receive(id, cooldown),
     record: (record: ConsoleRecord) => receiveRecord(record),
+    facts: (requestId: string) => readFacts(requestId),
   })
   const health = createSharedHealth((id, cooldown) => channel.notify('cooldown', id, cooldown))
   const welcome = await channel.call<Welcome>('join')
@@ -44,6 +46,10 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
       publish: (record) => channel.notify('record', record),
       subscribe(receive) {
         receiveRecord = receive
+      },
+      findFacts: (requestId) => channel.call('facts', requestId),
+      answer(find) {
+        readFacts = find
       },
     },
     async demo() {

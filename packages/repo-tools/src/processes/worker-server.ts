@@ -95,6 +95,7 @@ export function isRunning(pid: number): boolean {
 export interface Answer {
   readonly status: number
   readonly text: string
+  readonly requestId: string
 }
 
 /** Sends a request on a connection of its own, so that requests are distributed among all workers. */
@@ -113,7 +114,7 @@ export const send = (origin: string, path: string, token: string, body?: object)
         response.on('data', (part: string) => {
           text += part
         })
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text, requestId: String(response.headers['x-request-id']) }))
         response.on('error', reject)
       },
     )

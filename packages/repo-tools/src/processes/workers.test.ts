@@ -88,6 +88,10 @@ describe.skipIf(!hasProcesses)('modelgate --workers', { timeout: 60_000 }, () =>
       })
     await expect.poll(shown).toEqual(Array(9).fill(wanted))
 
+    // So does the Playground, which asks for one of them by its id.
+    const facts = await times(6, () => send(server.origin, `/console/calls/${first.requestId}`, free))
+    expect(facts.map(({ status }) => status)).toEqual(Array(6).fill(200))
+
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
     const ids = ledgerIds(folder)
