@@ -123,6 +123,7 @@ export const sidebar: readonly SidebarItem[] = [
     collapsed: true,
     items: [
       page('Deploying', '/operate/deploying'),
+      page('All processor cores', '/operate/workers'),
       page('Observability', '/operate/observability'),
       page('Troubleshooting', '/operate/troubleshooting'),
       page('Security', '/operate/security'),
