@@ -26,8 +26,6 @@ describe('the number of workers', () => {
     [{}, {}, { workers: 1.5 }, "Invalid workers '1.5'"],
     [{}, {}, { workers: true as unknown as number }, "Invalid workers 'true'"],
   ] satisfies [object, object, ModelgateConfig, string][])('is rejected: %j %j %j', (flags, env, config, message) => {
-    expect(() => workersOf(flags, env, config)).toThrow(
-      `${message}: set it to auto, or to a number from 1 to 128.`,
-    )
+    expect(() => workersOf(flags, env, config)).toThrow(`${message}: set it to auto, or to a number from 1 to 128.`)
   })
 })

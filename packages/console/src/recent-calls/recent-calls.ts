@@ -1,7 +1,7 @@
 import { pages } from 'virtual:console-assets'
 import { type AuthRequest, type CallBodies, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
 import { checkAuthorize, requestOf, unauthorized } from '../authorization.ts'
-import type { ConsoleRecord } from '../peers.ts'
+import type { ConsoleRecord } from './peers.ts'
 import { invalidParameter, readQuery } from '../queries.ts'
 import { dataReply, streamReply, subpage } from '../replies.ts'
 import { createCallBuffer } from './call-buffer.ts'

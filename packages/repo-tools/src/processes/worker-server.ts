@@ -114,7 +114,9 @@ export const send = (origin: string, path: string, token: string, body?: object)
         response.on('data', (part: string) => {
           text += part
         })
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text, requestId: String(response.headers['x-request-id']) }))
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text, requestId: String(response.headers['x-request-id']) }),
+        )
         response.on('error', reject)
       },
     )

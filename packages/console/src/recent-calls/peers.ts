@@ -1,6 +1,6 @@
 import type { CallBodies } from '@modelgate/core'
-import type { CallFacts } from './calls.ts'
-import type { RecentCall } from './recent-calls/recent-call.ts'
+import type { CallFacts } from '../calls.ts'
+import type { RecentCall } from './recent-call.ts'
 
 /** What the recent calls remember of a call. It is plain data, which can be sent to another process. */
 export type ConsoleRecord =
