@@ -60,7 +60,7 @@ export function consolePages({
   const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls, peers?.publish)
   const calls = createCallBook({ named: explain })
   if (recent !== undefined) peers?.subscribe(recent.receive)
-  peers?.answer(calls.read)
+  peers?.provideFacts(calls.read)
   let gateway: PluginHost | undefined
   const started = (): PluginHost => {
     if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')

@@ -14,7 +14,7 @@ export interface OpenDemo extends Demo {
   close(): Promise<void>
 }
 
-/** Where a demo runs. */
+/** Address and key of a demo. */
 export interface DemoAddress {
   readonly apiKey: string
   readonly origin: string

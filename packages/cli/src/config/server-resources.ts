@@ -18,7 +18,7 @@ export interface ServerResources {
   readonly generatedToken: string
   /** The administrator's token of demos without a configured one. */
   readonly generatedAdminToken: string
-  /** Of workers: what they share with those of the same primary process. */
+  /** Resources that a worker shares with the others. Undefined: this process is no worker. */
   readonly shared?: SharedParts | undefined
   /** The demo, started on first use. */
   demo(): Promise<Demo>
@@ -29,7 +29,7 @@ export interface ServerResources {
   close(): Promise<void>
 }
 
-/** What the workers of one primary process share. */
+/** Resources of a primary process that its workers share. */
 export interface SharedParts {
   readonly generatedToken: string
   readonly generatedAdminToken: string

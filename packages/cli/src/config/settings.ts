@@ -199,7 +199,7 @@ const serverFields: ReadonlySet<string> = new Set<keyof ModelgateConfig>([
   'workers',
 ])
 
-/** What the workers of one primary process share, unless the configuration has its own. */
+/** Shares cooldowns and the secret of compacted conversations among workers, unless the configuration has its own. */
 const sharedPart = ({ health, compaction }: ModelgateConfig, { shared }: ServerResources): Partial<GatewayConfig> =>
   shared === undefined
     ? {}

@@ -78,7 +78,7 @@ export interface OpenTokensOptions {
   readonly isPatient?: boolean
   /** Ledger of a server that has none and stores no tokens. */
   readonly defaultLedger?: LedgerSink | undefined
-  /** What a worker uses in place of its own: the primary process holds them for all workers. */
+  /** Storage, ledger and responses of the primary process, which a worker uses in place of its own. */
   readonly ofPrimary?: SharedTokens | undefined
 }
 

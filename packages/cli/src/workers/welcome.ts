@@ -1,7 +1,7 @@
 import type { Cooldown } from '@modelgate/core'
 import type { DemoAddress } from '../config/demo.ts'
 
-/** What the primary process tells a worker that starts. */
+/** Settings that a worker receives from its primary process when it starts. */
 export interface Welcome {
   readonly generatedToken: string
   readonly generatedAdminToken: string

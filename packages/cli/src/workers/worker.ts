@@ -48,7 +48,7 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
         receiveRecord = receive
       },
       findFacts: (requestId) => channel.call('facts', requestId),
-      answer(find) {
+      provideFacts(find) {
         readFacts = find
       },
     },

@@ -15,6 +15,6 @@ export interface ConsolePeers {
   subscribe(receive: (record: ConsoleRecord) => void): void
   /** Asks the others for the facts of a call that this process does not know. */
   findFacts(requestId: string): Promise<CallFacts | undefined>
-  /** Sets the function that answers when another process asks. */
-  answer(find: (requestId: string) => CallFacts | undefined): void
+  /** Sets the function that finds facts for another process. */
+  provideFacts(find: (requestId: string) => CallFacts | undefined): void
 }

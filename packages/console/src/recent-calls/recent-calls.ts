@@ -1,12 +1,12 @@
 import { pages } from 'virtual:console-assets'
 import { type AuthRequest, type CallBodies, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
 import { checkAuthorize, requestOf, unauthorized } from '../authorization.ts'
-import type { ConsoleRecord } from './peers.ts'
 import { invalidParameter, readQuery } from '../queries.ts'
 import { dataReply, streamReply, subpage } from '../replies.ts'
 import { createCallBuffer } from './call-buffer.ts'
 import { filterNames, readFilter } from './call-filter.ts'
 import { createLiveReaders } from './live-readers.ts'
+import type { ConsoleRecord } from './peers.ts'
 import { type CaptureLimits, createBodyStore, type RecentBodies } from './recent-bodies.ts'
 import { type RecentCall, recentCallOf, rejectedCallOf, summaryOf } from './recent-call.ts'
 

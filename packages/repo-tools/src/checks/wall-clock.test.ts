@@ -9,6 +9,7 @@ import { filesBelow, root, workspaceDirs } from '../base/workspace.mjs'
  */
 const allowed: Readonly<Record<string, readonly [count: number, reason: string]>> = {
   'packages/cli/src/prices/prices.ts': [1, 'the age of a price in days'],
+  'packages/cli/src/workers/shared-state.ts': [1, 'cooldowns end at times of day'],
   'packages/cli/src/tokens/commands.ts': [1, 'shows which tokens have expired: a date'],
   'packages/cli/src/tokens/settings.ts': [1, 'makes a date of expiry of a token out of a span'],
   'packages/cli/src/tokens/text.ts': [1, 'shows whether a token has expired: a date'],
