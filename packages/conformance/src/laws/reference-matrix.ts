@@ -96,6 +96,8 @@ const states: readonly State[] = [
         containers: [listed],
         vectorStores: [listed],
         caches: [listed],
+        skills: [listed],
+        voices: [listed],
         guardrails: [listed],
       },
     },
