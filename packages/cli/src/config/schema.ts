@@ -45,6 +45,8 @@ const references = {
   caches: reference,
   batches: reference,
   calls: reference,
+  skills: reference,
+  voices: reference,
   guardrails: reference,
 } satisfies Record<ReferenceKind, Schema>
 

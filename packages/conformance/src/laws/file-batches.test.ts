@@ -122,7 +122,7 @@ describe("a batch of OpenAI's API", () => {
 
   test.each([
     ['an unknown model', [line('a'), line('b', { model: 'nope' })], 404, 'line 2'],
-    ['an alias of a model', [line('a', { model: 'alias' })], 400, 'has another name at its upstream'],
+    ['an alias of a model', [line('a', { model: 'alias' })], 400, "is called 'gpt-real' at its upstream"],
     ['a model of another upstream', [line('a', { model: 'elsewhere' })], 400, 'does not serve'],
     ['settings of the target', [line('a', { model: 'gpt-mini' })], 400, 'configured settings'],
     ['another URL', [line('a', {}, { url: '/v1/responses' })], 400, 'url: '],

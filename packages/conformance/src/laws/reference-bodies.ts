@@ -22,6 +22,7 @@ const bases: Readonly<Record<ReferenceScheme, JsonObject>> = {
   caches: { model: 'models/placeholder', contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
   converse: { messages: [{ role: 'user', content: [{ text: 'hello' }] }] },
   'realtime-sessions': { session: { type: 'realtime', model: 'placeholder' } },
+  speech: { input: 'hello' },
   'image-edits': { prompt: 'a hat', images: [{ image_url: 'data:image/png;base64,AAAA' }] },
   images: { instances: [{ prompt: 'a hat' }] },
   embeddings: { content: { parts: [{ text: 'hello' }] } },
@@ -125,5 +126,5 @@ export const chatPlaces: readonly (PlaceCase & { readonly scheme: Format })[] = 
 
 /** Every place of the table in bodies of other operations. */
 export const operationPlaces: readonly PlaceCase[] = (
-  ['realtime-sessions', 'image-edits', 'images', 'embeddings'] as const
+  ['realtime-sessions', 'speech', 'image-edits', 'images', 'embeddings'] as const
 ).flatMap((scheme) => referencePlaces[scheme].map((place) => caseOf(scheme, place)))

@@ -96,6 +96,8 @@ const states: readonly State[] = [
         containers: [listed],
         vectorStores: [listed],
         caches: [listed],
+        skills: [listed],
+        voices: [listed],
         guardrails: [listed],
       },
     },
@@ -289,6 +291,7 @@ function complaintOf(
 const operationPaths = {
   'realtime-sessions': (path: string) =>
     path.startsWith('session') ? '/v1/realtime/client_secrets' : '/v1/realtime/sessions',
+  speech: () => '/v1/audio/speech',
   'image-edits': () => '/v1/images/edits',
   images: () => '/v1beta/models/gemini-model:predict',
   embeddings: (path: string) =>

@@ -92,6 +92,12 @@ const callForm = (): FormData => {
   return form
 }
 
+const skillForm = (): FormData => {
+  const form = new FormData()
+  form.append('files[]', new File(['---\nname: a\n---\n'], 'a/SKILL.md', { type: 'text/markdown' }))
+  return form
+}
+
 const fileForm = (format: string, text = 'hello'): FormData => {
   const form = new FormData()
   if (format !== 'messages') form.set('purpose', 'user_data')
@@ -119,6 +125,7 @@ const bodies: Readonly<
     }),
   },
   calls: { create: callForm },
+  skills: { create: skillForm },
   conversations: {
     create: () => ({ items: [{ type: 'message', role: 'user', content: 'hi' }] }),
     update: { metadata: { topic: 'x' }, items: [] },
@@ -205,6 +212,7 @@ const onOne = verbs.filter(({ path }) => path.includes('{id}'))
 
 /** The body of a verb. An update of metadata accepts no items, and the other way round. */
 const bodyOf = ({ method, kind, path }: (typeof onOne)[number]): object | undefined => {
+  if (kind === 'skills') return method === 'POST' ? skillForm() : undefined
   if (method === 'PATCH') return bodies[kind].update
   if (method !== 'POST' || path.endsWith('/cancel') || path.endsWith('/hangup')) return undefined
   if (kind === 'calls') return { type: 'realtime', model: 'gpt', target_uri: 'tel:+14155550123' }
@@ -214,6 +222,10 @@ const bodyOf = ({ method, kind, path }: (typeof onOne)[number]): object | undefi
 /** Returns the path for an object, and an item of it. */
 async function pathFor({ path, kind, format }: (typeof onOne)[number], id: string): Promise<string> {
   let item = 'none'
+  if (kind === 'skills' && path.includes('{item}')) {
+    const versions = await send('ann', 'GET', `/v1/skills/${id}/versions`, format)
+    item = ((await versions.json()) as { data: { id: string }[] }).data[0]?.id ?? item
+  }
   if (kind === 'conversations' && path.includes('{item}')) {
     const items = await send('ann', 'GET', `/v1/conversations/${id}/items`, format)
     item = ((await items.json()) as { data: { id: string }[] }).data[0]?.id ?? item
@@ -223,6 +235,11 @@ async function pathFor({ path, kind, format }: (typeof onOne)[number], id: strin
 
 /** Retrieves a batch until it has ended, for verbs that need that. */
 async function finish({ kind, format, method, path }: (typeof onOne)[number], id: string): Promise<void> {
+  if (kind === 'skills' && method === 'DELETE' && path.endsWith('{id}')) {
+    const versions = await send('ann', 'GET', `/v1/skills/${id}/versions`, format)
+    for (const { id: version } of ((await versions.json()) as { data: { id: string }[] }).data)
+      await send('ann', 'DELETE', `/v1/skills/${id}/versions/${version}`, format)
+  }
   if (kind !== 'batches' || (method !== 'DELETE' && !path.endsWith('/results'))) return
   for (const _ of [1, 2]) await send('ann', 'GET', `${path.slice(0, path.indexOf('/{id}'))}/${id}`, format)
 }
@@ -232,6 +249,7 @@ const pageParameters: Readonly<Record<string, readonly [size: string, cursor: st
   messages: ['limit', 'after_id', ''],
   gemini: ['pageSize', 'pageToken', 'files/'],
 }
+const skillPages = ['limit', 'page', ''] as const
 
 describe('a stored object', () => {
   test.each(onOne)('of another identity is not found, without an upstream call: $title', async (verb) => {
@@ -284,7 +302,11 @@ describe('a stored object', () => {
       }
       expect(await listed('ann')).toEqual([...own].reverse())
       expect(await listed('eve')).toEqual([])
-      const [size, cursor, ...prefixes] = pageParameters[format] ?? ['limit', 'after', '']
+      const [size, cursor, ...prefixes] = (kind === 'skills' ? skillPages : pageParameters[format]) ?? [
+        'limit',
+        'after',
+        '',
+      ]
       const prefix = kind === 'caches' ? 'cachedContents/' : prefixes[0]
       expect(await listed('ann', `?${size}=1&${cursor}=${prefix}${own[1]}`)).toEqual([own[0]])
       const foreign = await send('eve', 'GET', `${path}?${cursor}=${prefix}${own[1]}`, format)
@@ -336,6 +358,27 @@ describe('a reference to a stored object', () => {
     const before = provider.requests.length
     expect((await chatWith('bob', id)).status).toBe(400)
     expect(provider.requests).toHaveLength(before)
+  })
+
+  test('to a custom skill is accepted from its owner only, and to a skill of Anthropic from all', async () => {
+    const skill_id = await create('ann', 'skills', 'messages')
+    const ask = (token: string, type: string, id: string): Promise<Response> =>
+      send(token, 'POST', '/v1/messages', 'messages', {
+        model: 'claude',
+        max_tokens: 20,
+        messages: [{ role: 'user', content: 'hi' }],
+        container: { skills: [{ type, skill_id: id, version: 'latest' }] },
+      })
+    expect((await ask('ann', 'custom', skill_id)).status).not.toBe(400)
+    const before = provider.requests.length
+    const refused = await ask('bob', 'custom', skill_id)
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining('references.skills') } },
+    ])
+    expect(provider.requests).toHaveLength(before)
+    await ask('bob', 'anthropic', 'pptx')
+    expect(provider.requests).toHaveLength(before + 1)
   })
 
   test('in the items of a conversation is rejected unless the caller owns it', async () => {

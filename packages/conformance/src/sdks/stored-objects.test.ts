@@ -192,6 +192,41 @@ describe('official clients over loopback', () => {
     await expect(ann.caches.get({ name })).rejects.toMatchObject({ status: 404 })
   })
 
+  test('@anthropic-ai/sdk creates, lists, reads and deletes skills and their versions', async () => {
+    const [ann, bob] = [anthropicOf('ann').beta.skills, anthropicOf('bob').beta.skills]
+    const files = async () => [await toAnthropicFile(Buffer.from('---\nname: a\n---\n'), 'a/SKILL.md')]
+    const other = await ann.create({ files: await files() })
+    const skill = await ann.create({ files: await files(), display_name: 'Reports' })
+    expect(skill).toMatchObject({ type: 'skill', display_name: 'Reports', source: { type: 'custom' } })
+    const { id } = skill
+    expect(await ann.retrieve(id)).toMatchObject({ id })
+    const listed: string[] = []
+    for await (const one of ann.list({ limit: 1 })) listed.push(one.id)
+    expect(listed).toEqual([id, other.id])
+    expect((await bob.list()).data).toEqual([])
+    const version = await ann.versions.create(id, { files: await files() })
+    const versions: string[] = []
+    for await (const one of ann.versions.list(id)) versions.push(one.id)
+    expect(versions).toEqual([version.id, skill.latest_version_id])
+    const of = { skill_id: id }
+    expect(await ann.versions.retrieve(version.id, of)).toMatchObject({ id: version.id })
+    expect(await (await ann.versions.download(version.id, of)).text()).toBe('PK')
+    for (const call of [
+      async () => bob.retrieve(id),
+      async () => bob.delete(id),
+      async () => bob.versions.create(id, { files: await files() }),
+      async () => bob.versions.list(id),
+      async () => bob.versions.retrieve(version.id, of),
+      async () => bob.versions.download(version.id, of),
+      async () => bob.versions.delete(version.id, of),
+    ])
+      await expect(call()).rejects.toMatchObject({ status: 404 })
+    await expect(ann.delete(id)).rejects.toMatchObject({ status: 400 })
+    for (const one of versions) await ann.versions.delete(one, of)
+    expect(await ann.delete(id)).toMatchObject({ id, type: 'skill_deleted' })
+    await expect(ann.retrieve(id)).rejects.toMatchObject({ status: 404 })
+  })
+
   test('@anthropic-ai/sdk uploads, lists, reads and deletes files', async () => {
     const [ann, bob] = [anthropicOf('ann'), anthropicOf('bob')]
     const other = await ann.files.upload({ file: await toAnthropicFile(Buffer.from('other'), 'b.txt') })

@@ -187,6 +187,21 @@ const messageBatches: readonly Route[] = (
   ...route,
 }))
 
+/** Anthropic's skills, with their versions. */
+const skills: readonly Route[] = (
+  [
+    { method: 'POST', path: '', operation: 'create-object' },
+    { method: 'GET', path: '', operation: 'list-objects' },
+    { method: 'GET', path: '/{id}', operation: 'get-object' },
+    { method: 'DELETE', path: '/{id}', operation: 'delete-object' },
+    { method: 'POST', path: '/{id}/versions', operation: 'update-object' },
+    { method: 'GET', path: '/{id}/versions', operation: 'get-object' },
+    { method: 'GET', path: '/{id}/versions/{item}', operation: 'get-object' },
+    { method: 'DELETE', path: '/{id}/versions/{item}', operation: 'update-object' },
+    { method: 'GET', path: '/{id}/versions/{item}/content', operation: 'get-object-content' },
+  ] as const
+).map(({ path, ...route }) => ({ format: 'messages', object: 'skills', path: `/v1/skills${path}`, ...route }))
+
 const sharesFilePath = (operation: Route['operation']): boolean =>
   operation === 'list-objects' || operation === 'get-object' || operation === 'delete-object'
 
@@ -295,6 +310,7 @@ const ownRoutes: readonly Route[] = [
   ...cachedContents,
   ...fileBatches,
   ...messageBatches,
+  ...skills,
   ...media,
   ...realtimeSecrets,
   ...realtimeCalls,

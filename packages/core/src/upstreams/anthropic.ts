@@ -8,7 +8,11 @@ export function anthropic(options: UpstreamOptions = {}): Upstream {
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
     countTokens: { messages: '/v1/messages/count_tokens' },
-    objects: { files: { messages: '/v1/files' }, batches: { messages: '/v1/messages/batches' } },
+    objects: {
+      files: { messages: '/v1/files' },
+      batches: { messages: '/v1/messages/batches' },
+      skills: { messages: '/v1/skills' },
+    },
     ...apiKeyHeaders(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
     passHeaders: ['anthropic-version', 'anthropic-beta'],
     quirks: { threads: true, laterChanges: ['effort', 'tools'] },

@@ -82,7 +82,7 @@ export interface Upstream {
 }
 
 /** A kind of objects that providers keep for the client that created them. */
-export type ObjectKind = 'files' | 'conversations' | 'caches' | 'batches' | 'calls'
+export type ObjectKind = 'files' | 'conversations' | 'caches' | 'batches' | 'calls' | 'skills'
 
 /** One of several credentials of an upstream. */
 export interface UpstreamKey {

@@ -88,12 +88,12 @@ async function sentHeaders(): Promise<string[]> {
     logger: false,
   })
   const found = new Set<string>()
-  const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+  const call = async (method: string, path: string, body?: object | string, headers: Record<string, string> = {}) => {
     const response = await gateway.fetch(
       new Request(`http://gateway.test${path}`, {
         method,
         headers: { ...json, 'x-api-key': secret, 'anthropic-version': '2023-06-01', ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
     )
     await response.text()
@@ -122,6 +122,12 @@ async function sentHeaders(): Promise<string[]> {
   )
   const { pathname, search } = new URL(upload.headers.get('x-goog-upload-url') ?? '')
   await call('POST', pathname + search, {}, { 'x-goog-upload-command': 'query' })
+  // Tokens with a budget cannot create calls.
+  const { secret: unlimited } = await tokens.issue({})
+  await call('POST', '/v1/realtime/calls?model=chat', 'v=0', {
+    'x-api-key': unlimited,
+    'content-type': 'application/sdp',
+  })
   provider.reply({ status: 429 })
   await call('POST', '/v1/chat/completions', { model: 'chat', messages })
   await gateway.close()

@@ -28,7 +28,7 @@ export interface FakeProvider {
    * Handles a request like `fetch`, so it can replace `fetch`. The host is ignored; the path selects the operation:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
    * `/v1/responses/compact`, `/v1/responses/{id}`, `/v1/responses/{id}/input_items`, `/v1/files…`, `/v1/conversations…`,
-   * `/v1/realtime/calls…` (ids that begin with `rtc_sip_` are ringing phone calls),
+   * `/v1/realtime/calls…` (ids that begin with `rtc_sip_` are ringing phone calls), `/v1/skills…`,
    * `/v1beta/files…`, `/upload/v1beta/files`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
    * `:batchEmbedContents`), `/v1/completions`, `/v1/embeddings`, `/v1/rerank`, `/v2/rerank`, `/v1/moderations`,
@@ -266,6 +266,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
       objects.messageBatches.clear()
       objects.fileBatches.clear()
       objects.calls.clear()
+      objects.skills.clear()
       ids = createIds(options.seed ?? 1)
     },
   })

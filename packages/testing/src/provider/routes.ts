@@ -96,6 +96,7 @@ const objectFormats: Readonly<Record<string, FakeFormat>> = {
   batches: 'chat',
   'messages/batches': 'messages',
   'realtime/calls': 'chat',
+  skills: 'messages',
 }
 
 function decodeModel(text: string): string {

@@ -14,6 +14,7 @@ import {
   serveMessageBatch,
 } from './message-batches.ts'
 import { createRealtimeCallMemory, type RealtimeCallMemory, serveRealtimeCall } from './realtime-calls.ts'
+import { createSkillMemory, type SkillMemory, serveSkill, skillPath } from './skills.ts'
 import type { StoredFile } from './stored-file.ts'
 
 /** Files and conversations that clients have created, by id. */
@@ -22,7 +23,8 @@ export interface ObjectMemory
     GoogleCacheMemory,
     MessageBatchMemory,
     FileBatchMemory,
-    RealtimeCallMemory {
+    RealtimeCallMemory,
+    SkillMemory {
   readonly files: Map<string, StoredFile>
   readonly conversations: Map<string, StoredConversation>
 }
@@ -40,6 +42,7 @@ export const createObjectMemory = (): ObjectMemory => ({
   ...createMessageBatchMemory(),
   ...createFileBatchMemory(),
   ...createRealtimeCallMemory(),
+  ...createSkillMemory(),
 })
 
 /** A call about stored objects. */
@@ -105,6 +108,8 @@ export function objectPath(
   method: string,
   isGoogle = false,
 ): { readonly kind: string; readonly id?: string; readonly below?: string; readonly item?: string } | undefined {
+  const skill = isGoogle ? undefined : skillPath(path, method)
+  if (skill !== undefined) return { kind: 'skills', ...skill }
   const upload = isGoogle && path.startsWith('/upload/') ? 'upload' : ''
   const [, kind, id, below, item] = paths.exec(path.slice(upload === '' ? 0 : '/upload'.length)) ?? []
   if (kind === undefined) return undefined
@@ -122,6 +127,7 @@ export function objectPath(
 export function serveObject(call: ObjectCall): ObjectAnswer {
   if (call.route.action === 'batches') return serveFileBatch(call)
   if (call.route.action === 'messages/batches') return serveMessageBatch(call)
+  if (call.route.action === 'skills') return serveSkill(call)
   if (call.route.action === 'realtime/calls') return serveRealtimeCall(call)
   if (call.route.action === 'cachedContents') return serveGoogleCache(call)
   if (call.route.format === 'gemini') return serveGoogleFile(call)

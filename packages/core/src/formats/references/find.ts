@@ -255,6 +255,8 @@ const nouns: Readonly<Record<ReferenceKind, string>> = {
   caches: 'cached content',
   batches: 'batch',
   calls: 'call',
+  skills: 'skill',
+  voices: 'custom voice',
   guardrails: 'guardrail',
 }
 

@@ -12,6 +12,8 @@ export const referenceKinds = [
   'caches',
   'batches',
   'calls',
+  'skills',
+  'voices',
   'guardrails',
 ] as const
 /** A kind of stored state that a request can refer to; see `GatewayConfig.references`. */
@@ -39,6 +41,7 @@ export type ReferenceScheme =
   | 'conversations'
   | 'caches'
   | 'realtime-sessions'
+  | 'speech'
   | 'image-edits'
   | 'images'
   | 'embeddings'
@@ -109,12 +112,11 @@ const promptPlaces = (prompt: string): ReferencePlace[] => [
 const responsesTools = (tools: string): ReferencePlace[] => [
   ...of('vectorStores', `${tools}.vector_store_ids[]`),
   ...of('containers', `${tools}.container`, `${tools}.environment.container_id`),
+  ...of('skills', `${tools}.container.skills[].skill_id`, `${tools}.environment.skills[].skill_id`),
   ...of(
     'files',
     `${tools}.container.file_ids[]`,
-    `${tools}.container.skills[].skill_id`,
     `${tools}.environment.file_ids[]`,
-    `${tools}.environment.skills[].skill_id`,
     `${tools}.input_image_mask.file_id`,
   ),
 ]
@@ -194,11 +196,12 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
   chat: [
     ...of('files', 'messages[].content[].file.file_id', 'messages[].content[].file_id'),
     ...of('responses', 'messages[].audio.id'),
+    ...of('voices', 'audio.voice.id'),
   ],
   messages: [
     { kind: 'responses', path: 'thread.previous_message_id', code: 'thread_not_found' },
     ...of('containers', 'container', 'container.id'),
-    { kind: 'files', path: 'container.skills[].skill_id', isReference: isCustomSkill },
+    { kind: 'skills', path: 'container.skills[].skill_id', isReference: isCustomSkill },
     ...messagesBlock('messages[].content[]'),
     ...messagesBlock('messages[].content[].content[]'),
   ],
@@ -237,7 +240,11 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     ...of('guardrails', 'guardrailConfig.guardrailIdentifier'),
   ],
   // Requests for secrets of sessions, and the messages of sessions.
-  'realtime-sessions': ['session.prompt', 'response.prompt', 'prompt'].flatMap(promptPlaces),
+  'realtime-sessions': [
+    ...['session.prompt', 'response.prompt', 'prompt'].flatMap(promptPlaces),
+    ...['session.', 'response.', ''].flatMap((root) => of('voices', `${root}audio.output.voice.id`, `${root}voice.id`)),
+  ],
+  speech: of('voices', 'voice.id'),
   'image-edits': of('files', 'images[].file_id', 'mask.file_id'),
   images: withStoredUri([
     'instances[].image.gcsUri',

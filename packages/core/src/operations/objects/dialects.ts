@@ -129,6 +129,29 @@ const googleList = (member: string): NonNullable<ObjectDialect['list']> => ({
   }),
 })
 
+const skillList: NonNullable<ObjectDialect['list']> = {
+  readPage(query) {
+    const source = query.get('source')
+    if (source !== null && source !== 'custom')
+      throw new GatewayError(
+        'invalid_request',
+        `source is '${source.slice(0, 100)}': this gateway lists your own skills only. Leave it out, or write 'custom'.`,
+        { param: 'source' },
+      )
+    const after = query.get('page')
+    return {
+      limit: readLimit(query, 'limit', maxPage, 20),
+      newestFirst: true,
+      ...(after === null ? {} : { after }),
+    }
+  },
+  write: (data, hasMore, last) => ({
+    data: [...data],
+    has_more: hasMore,
+    next_page: hasMore ? (last ?? null) : null,
+  }),
+}
+
 /** The dialects of each kind, by the format of the client. */
 export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Format]?: ObjectDialect } } = {
   files: {
@@ -160,6 +183,8 @@ export const objectDialects: { readonly [K in ObjectKind]: { readonly [F in Form
     messages: { creates: 'json', list: anthropicList, passes: ['beta'], isBatch: true },
   },
   calls: { chat: { creates: 'json' } },
+  // The query of a list of versions is the upstream's own.
+  skills: { messages: { creates: 'upload', list: skillList, passes: ['beta', 'limit', 'page'] } },
   conversations: {
     responses: { creates: 'json', passes: ['include', 'include[]', 'limit', 'order', 'after'] },
   },

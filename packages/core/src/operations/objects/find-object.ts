@@ -95,6 +95,7 @@ const nouns: Readonly<Record<ObjectKind, string>> = {
   caches: 'cached content',
   batches: 'batch',
   calls: 'call',
+  skills: 'skill',
 }
 
 export const nounOf = (kind: ObjectKind): string => nouns[kind]

@@ -65,6 +65,7 @@ export const handleObject: Handler = async (call) => {
     route.method !== 'GET' &&
     route.method !== 'DELETE' &&
     route.operation !== 'cancel-object' &&
+    !uploadsVersion(dialect, call) &&
     (route.operation !== 'create-object' || createsFromJson(dialect, call))
   const request = readsBody ? await call.readBody(objectBody) : noBody
   const isCreation = route.operation === 'create-object' || route.operation === 'create-cache'
@@ -96,6 +97,10 @@ export const handleObject: Handler = async (call) => {
 /** Returns whether the body of a creation is JSON. The first request of a resumable upload describes the file. */
 const createsFromJson = ({ creates }: ObjectDialect, { inbound }: RoutedCall): boolean =>
   creates === 'json' || (creates === 'resumable' && uploadIdOf(inbound) === undefined)
+
+/** Returns whether the request uploads a new version of an object. */
+const uploadsVersion = ({ creates }: ObjectDialect, { route }: Pick<RoutedCall, 'route'>): boolean =>
+  creates === 'upload' && route.operation === 'update-object' && route.method === 'POST'
 
 /** Checks references to stored objects in a body: it is stored, and read for the caller later. */
 async function checkBody({ snapshot, route, record }: RoutedCall, request: RequestBody): Promise<void> {
@@ -266,7 +271,7 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
     path,
     query: passedQuery(objectCall),
     outlivesClient: updates,
-    ...(request === noBody ? {} : jsonBody(request)),
+    ...(uploadsVersion(dialect, call) ? upload(call) : request === noBody ? {} : jsonBody(request)),
   }
   const batch = batchDialectOf(objectCall)
   const settles = batch !== undefined && own !== undefined

@@ -104,8 +104,9 @@ export async function continueUpload(
 const passingStatuses: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429])
 
 /** Returns whether an error of the upstream ends an upload. Errors of its servers do not, and neither do errors that call it active. */
-function endsUpload({ status, header }: Parameters<NonNullable<ObjectRequest['onRejected']>>[0]): boolean {
-  const state = header('x-goog-upload-status')
+function endsUpload(response: Parameters<NonNullable<ObjectRequest['onRejected']>>[0]): boolean {
+  const { status } = response
+  const state = response.header('x-goog-upload-status')
   if (state !== undefined) return state !== 'active'
   return status >= 400 && status < 500 && !passingStatuses.has(status)
 }

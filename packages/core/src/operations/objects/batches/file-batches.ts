@@ -156,7 +156,7 @@ function targetOf(
       'invalid_request',
       here.length === 0
         ? `body.model: the upstream that holds the file does not serve '${shown}' in batches.`
-        : `body.model: '${shown}' has another name at its upstream, and the gateway does not change files. Use a model with the same name there.`,
+        : `body.model: '${shown}' is called '${here[0]?.model}' at its upstream, and the gateway does not change files. Write '${here[0]?.model}' in the file; the gateway's operator must offer it under this name.`,
     )
   if (target.defaults !== undefined || target.overrides !== undefined)
     throw new GatewayError(
