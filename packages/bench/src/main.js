@@ -3,7 +3,7 @@
 // fails the run.
 //   <text> or BENCH_ONLY  part of a row's name: `JSON`, `express`, `codecs`, `codecs: chat → gemini`, `tokens`, `growth`, `first event`,
 //               `concurrent`, `import`, `size`
-//   BENCH_ROUNDS (5)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  for rows with sockets
+//   BENCH_ROUNDS (15)  BENCH_SECONDS (0.5)  BENCH_CONNECTIONS (32)  for rows with sockets
 //   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  for concurrent streams
 //   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  for codecs and tokens
 //   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)
@@ -18,7 +18,7 @@ import { writePlot, writeResults } from './document.js'
 import { kinds } from './kinds.js'
 import { createNoiseMeter } from './noise.js'
 import { machine, placement } from './placement.js'
-import { cellsOf, disturbed } from './row.js'
+import { cellsOf, disturbed, publishedCellsOf } from './row.js'
 import { table } from './table.js'
 
 const { values: flags, positionals } = parseArgs({
@@ -59,19 +59,21 @@ for (const { names, run } of chosen) {
 }
 
 const steadiness = noise.report(rows)
-const text = [
-  rows.length === 0 ? 'No rows.' : table(rows.map(cellsOf)),
-  '',
-  `${machine}, ${placement}. ${steadiness.text}`,
-  ...failures,
-].join('\n')
-console.log(`\n${text}`)
+/** @param {(row: import('./row.js').Row) => { [column: string]: string }} cells */
+const textOf = (cells) =>
+  [
+    rows.length === 0 ? 'No rows.' : table(rows.map(cells)),
+    '',
+    `${machine}, ${placement}. ${steadiness.text}`,
+    ...failures,
+  ].join('\n')
+console.log(`\n${textOf(cellsOf)}`)
 const at = new Date().toISOString()
 writeFileSync(json, `${JSON.stringify({ at, machine, placement, noise: steadiness, failures, rows }, null, 2)}\n`)
 console.log(`All figures: ${json}`)
 if (process.env.UPDATE_PERFORMANCE !== undefined) {
   if (only !== '' || failures.length > 0) throw new Error('UPDATE_PERFORMANCE needs a run of all rows')
-  writeResults(`\n${text}\n`)
+  writeResults(`\n${textOf(publishedCellsOf)}\n`)
   writePlot(panels)
 }
 const missed = rows.filter(({ verdict }) => verdict === 'MISSED')

@@ -1,7 +1,7 @@
 // Measures how steady the machine is: the same small work before, between and after all rows, and the variation of
 // the other side of each comparison.
 import os from 'node:os'
-import { median, percent, spread } from './table.js'
+import { median, percent, relativeSpread } from './table.js'
 
 const data = JSON.stringify(Array.from({ length: 2000 }, (_, i) => ({ id: i, text: `word ${i}`, list: [i, i * 2] })))
 let sink = 0
@@ -11,12 +11,6 @@ function once() {
   const started = performance.now()
   for (let i = 0; i < 20; i++) sink += JSON.stringify(JSON.parse(data)).length
   return performance.now() - started
-}
-
-/** @param {readonly number[]} numbers */
-const relative = (numbers) => {
-  const [low, high] = spread(numbers)
-  return (high - low) / median(numbers)
 }
 
 export function createNoiseMeter() {
@@ -37,8 +31,8 @@ export function createNoiseMeter() {
 
     /** @param {readonly import('./row.js').Row[]} rows */
     report(rows) {
-      const references = rows.flatMap(({ reference = [] }) => (reference.length > 1 ? [relative(reference)] : []))
-      const calibration = relative(samples)
+      const references = rows.flatMap(({ reference = [] }) => (reference.length > 1 ? [relativeSpread(reference)] : []))
+      const calibration = relativeSpread(samples)
       const unclear = rows.filter(({ verdict }) => verdict === 'too noisy to tell').map(({ work }) => work)
       const others = load / os.availableParallelism()
       const noisy = others > 0.3 || calibration > 0.15 || (references.length > 0 && median(references) > 0.15)

@@ -4,19 +4,20 @@ import { placement, setting } from './placement.js'
 import { topCosts } from './profile.js'
 import { createRow } from './row.js'
 import { profiles, startServers } from './servers.js'
-import { grouped, median, table } from './table.js'
+import { confidence95, grouped, mean, median, table } from './table.js'
 
 /** @typedef {import('./cases.js').Case} Case @typedef {import('./servers.js').Servers} Servers */
 /** @typedef {{ port: number, path: string, headers: { [name: string]: string }, body: string }} Target */
 /** @typedef {{ rate: number, cpuMicros: number, p50: number, p99: number, busy: number }} Sample */
 /** @typedef {import('./row.js').Row} Row */
 
-const rounds = setting('BENCH_ROUNDS', 5)
-const seconds = setting('BENCH_SECONDS', 2)
+/** Many short rounds: a disturbance then affects both sides of a round, or few rounds. */
+const rounds = setting('BENCH_ROUNDS', 15)
+const seconds = setting('BENCH_SECONDS', 0.5)
 const connections = setting('BENCH_CONNECTIONS', 32)
 /** Peers are an order of magnitude slower: fewer rounds suffice. */
 const peerRounds = Math.min(rounds, 3)
-const peerSeconds = Math.min(seconds, 1)
+const peerSeconds = 1
 
 /** @param {Case} item @param {number} port @param {string} path @param {{ [name: string]: string }} [more] @returns {Target} */
 const target = ({ headers, body }, port, path, more) => ({
@@ -51,8 +52,7 @@ async function drive({ load }, item, to, duration) {
  */
 async function warmUp(servers, item, to) {
   let answers = 0
-  for (let second = 0; second < 5 && answers < 8000; second++)
-    answers += (await drive(servers, item, to, Math.min(1, seconds))).answers
+  for (let second = 0; second < 5 && answers < 8000; second++) answers += (await drive(servers, item, to, 1)).answers
 }
 
 /** @param {Servers} servers @param {Case} item @param {Target} to @param {import('./process.js').Server} server @returns {Promise<Sample>} */
@@ -65,6 +65,9 @@ async function sampleOf(servers, item, to, server) {
 
 /** @param {Sample[]} list @param {keyof Sample} key */
 const mid = (list, key) => median(list.map((sample) => sample[key]))
+
+/** @param {Sample[]} list */
+const figuresOf = (list) => `${grouped(mid(list, 'rate'))} /s, CPU ${grouped(mid(list, 'cpuMicros'))} µs`
 
 /** @param {Servers} servers @param {Case} item @returns {Promise<number | undefined>} responses per second */
 async function portkeyRate(servers, item) {
@@ -107,14 +110,16 @@ async function run(servers, item) {
     ours.push(await sampleOf(servers, item, ourTarget, gateway))
     theirs.push(await sampleOf(servers, item, theirTarget, bare))
   }
+  const ratios = ours.map(({ cpuMicros }, round) => (theirs[round]?.cpuMicros ?? Number.NaN) / cpuMicros)
   const busy = Math.min(mid(ours, 'busy'), mid(theirs, 'busy'))
   const portkey = await portkeyRate(servers, item)
   const row = createRow({
     work: name,
-    ours: `${grouped(mid(ours, 'rate'))} /s`,
-    beside: `${against}: ${grouped(mid(theirs, 'rate'))} /s`,
-    rounds: ours.map(({ rate }, round) => rate / (theirs[round]?.rate ?? Number.NaN)),
-    reference: theirs.map(({ rate }) => rate),
+    ours: figuresOf(ours),
+    beside: `${against}: ${figuresOf(theirs)}`,
+    // By CPU time: a rate also depends on the load generator, and a slow machine brings the rates of all proxies closer together.
+    rounds: ratios,
+    reference: theirs.map(({ cpuMicros }) => cpuMicros),
     // A proxy that is not busy waits for the load, or for other processes on its CPU: its rate is not its own.
     disturbed: busy < 0.85,
     ...(bar === undefined ? {} : { bar: { least: bar } }),
@@ -124,9 +129,9 @@ async function run(servers, item) {
   const detail = {
     work: name,
     'ours : theirs, req/s': `${grouped(mid(ours, 'rate'))} : ${grouped(mid(theirs, 'rate'))}`,
-    ratio: row.value.toFixed(2),
+    'rate ratio': (mid(ours, 'rate') / mid(theirs, 'rate')).toFixed(2),
     'cpu µs/req': `${mid(ours, 'cpuMicros').toFixed(0)} : ${mid(theirs, 'cpuMicros').toFixed(0)}`,
-    'cpu ratio': (mid(theirs, 'cpuMicros') / mid(ours, 'cpuMicros')).toFixed(2),
+    'cpu ratio (95 %)': `${row.value.toFixed(2)} (${mean(ratios).toFixed(3)} ± ${confidence95(ratios).toFixed(3)})`,
     'busy %': `${(mid(ours, 'busy') * 100).toFixed(0)} : ${(mid(theirs, 'busy') * 100).toFixed(0)}`,
     'p99 ms': `${mid(ours, 'p99').toFixed(1)} : ${mid(theirs, 'p99').toFixed(1)}`,
   }

@@ -1,5 +1,5 @@
 // A row of the table: the measurements of each round, the bar, and whether the rounds allow a verdict.
-import { median, spread } from './table.js'
+import { median, percent, relativeSpread, spread } from './table.js'
 
 /**
  * @typedef {object} Measured
@@ -22,6 +22,15 @@ import { median, spread } from './table.js'
 /** Allowed difference between rounds, as a share of the value, before they count as noise. */
 const tolerance = 0.1
 
+/** Allowed variation of the compared side between rounds, as a share of its median, in a row that is published. */
+const steadyReference = 0.15
+
+/** Returns how much the compared side varied, if that is too much for the row to mean anything. @param {Measured} measured */
+const referenceMovement = ({ reference = [] }) => {
+  const movement = reference.length > 1 ? relativeSpread(reference) : 0
+  return movement > steadyReference ? movement : undefined
+}
+
 /** @param {Measured} measured @returns {Row} */
 export const createRow = (measured) => ({
   ...measured,
@@ -30,13 +39,14 @@ export const createRow = (measured) => ({
 })
 
 /**
- * The median decides, unless the row was disturbed or the rounds contradict each other: they differ by more than the
+ * The median decides, unless the row was disturbed, the compared side varied too much, or the rounds contradict each other: they differ by more than the
  * tolerance (without the highest and the lowest), and the bar lies among them.
  * @param {Measured} measured @returns {Verdict}
  */
-function verdictOf({ rounds, bar, disturbed }) {
+function verdictOf(measured) {
+  const { rounds, bar, disturbed } = measured
   if (bar === undefined) return ''
-  if (disturbed) return 'too noisy to tell'
+  if (disturbed || referenceMovement(measured) !== undefined) return 'too noisy to tell'
   const at = 'least' in bar ? bar.least : bar.most
   const value = median(rounds)
   const [low, high] = spread(rounds)
@@ -66,5 +76,18 @@ export function cellsOf({ work, ours, beside = '', value, unit = '×', digits = 
     bar: written && `${written} ${unit}`,
     verdict: verdict === 'pass' ? verdict : verdict && `**${verdict}**`,
     others: peer,
+  }
+}
+
+/** Returns the cells for the documentation: without the figures of a row whose compared side varied too much. @param {Row} row */
+export function publishedCellsOf(row) {
+  const movement = referenceMovement(row)
+  if (movement === undefined) return cellsOf(row)
+  return {
+    ...cellsOf(row),
+    Modelgate: 'not published',
+    'compared with': `varied by ${percent(movement)} between rounds`,
+    measured: '',
+    others: '',
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRow, disturbed, type Measured, worstOf } from './row.js'
+import { cellsOf, createRow, disturbed, type Measured, publishedCellsOf, worstOf } from './row.js'
 
 const rowOf = (rounds: number[], bar: Measured['bar'], more: Partial<Measured> = {}) =>
   createRow({ work: 'work', ours: '1 /s', rounds, ...(bar === undefined ? {} : { bar }), ...more })
@@ -22,6 +22,27 @@ describe('verdict of a row', () => {
     expect(disturbed(rowOf([70, 71], { most: 60 }, { absolute: true })).verdict).toBe('too noisy to tell')
     expect(disturbed(rowOf([50, 51], { most: 60 }, { absolute: true })).verdict).toBe('pass')
     expect(disturbed(rowOf([0.7, 0.7], { least: 0.8 })).verdict).toBe('MISSED')
+  })
+})
+
+describe('row whose compared side varied', () => {
+  const bar = { least: 0.8 }
+  const moved = rowOf([0.7, 0.7, 0.7], bar, { reference: [100, 100, 140] })
+  const steady = rowOf([0.7, 0.7, 0.7], bar, { reference: [100, 104, 100] })
+
+  it('gets no verdict', () => {
+    expect(moved.verdict).toBe('too noisy to tell')
+    expect(steady.verdict).toBe('MISSED')
+  })
+
+  it('is published without figures', () => {
+    expect(publishedCellsOf(moved)).toMatchObject({
+      Modelgate: 'not published',
+      'compared with': 'varied by 40 % between rounds',
+      measured: '',
+      verdict: '**too noisy to tell**',
+    })
+    expect(publishedCellsOf(steady)).toEqual(cellsOf(steady))
   })
 })
 

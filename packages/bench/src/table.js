@@ -34,6 +34,22 @@ export function spread(numbers) {
   return [list[trim] ?? Number.NaN, list[list.length - 1 - trim] ?? Number.NaN]
 }
 
+/** Returns the difference of the outermost values of `spread`, as a share of the median. @param {readonly number[]} numbers */
+export function relativeSpread(numbers) {
+  const [low, high] = spread(numbers)
+  return (high - low) / median(numbers)
+}
+
+/** @param {readonly number[]} numbers */
+export const mean = (numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+
+/** Returns half of the 95 % interval of the mean. @param {readonly number[]} numbers */
+export function confidence95(numbers) {
+  const center = mean(numbers)
+  const squares = numbers.reduce((sum, number) => sum + (number - center) ** 2, 0)
+  return 1.96 * Math.sqrt(squares / (numbers.length - 1) / numbers.length)
+}
+
 /** Formats a number for readers: `12,345`. @param {number} number */
 export const grouped = (number) => Math.round(number).toLocaleString('en-US')
 
