@@ -7,8 +7,10 @@ import {
   type HealthState,
   memoryResponseStore,
   openai,
+  type ReferencesConfig,
   type Upstream,
 } from '@modelgate/core'
+import { referenceKinds } from '@modelgate/core/test-support'
 import { type ClientFormat, clientFormatRows, type GenerationOptions, pathOf, queryOf } from './client-formats.ts'
 import type { Format } from './recorded-traffic.ts'
 
@@ -31,16 +33,7 @@ export function upstreamOf(format: Format, baseURL = 'http://upstream.test', api
 export const noSharedHealth: HealthState = { read: () => undefined, write() {} }
 
 /** Recorded requests refer to objects that were stored when they were recorded. */
-const anyReference = {
-  responses: 'pass',
-  conversations: 'pass',
-  prompts: 'pass',
-  files: 'pass',
-  containers: 'pass',
-  vectorStores: 'pass',
-  caches: 'pass',
-  guardrails: 'pass',
-} as const
+const anyReference: ReferencesConfig = Object.fromEntries(referenceKinds.map((kind) => [kind, 'pass']))
 
 /** Creates a gateway with one upstream for every model name. */
 export const gatewayTo = (

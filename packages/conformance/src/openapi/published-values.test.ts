@@ -1,4 +1,5 @@
 import { createGateway, type FinishEvent, type SharedFormat, type Upstream } from '@modelgate/core'
+import { referenceKinds } from '@modelgate/core/test-support'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../base/json.ts'
 import { bodyWith, deriveList, listFile, type PublishedField, readList } from './published-values.ts'
@@ -75,16 +76,7 @@ function gatewayFor(...served: readonly SharedFormat[]) {
     auth: () => ({ id: 'caller' }),
     upstreams: Object.fromEntries(served.map((format) => [format, upstreamOf(format)])),
     models: { '*': served.map((format) => ({ upstream: format })) },
-    references: {
-      responses: all,
-      conversations: all,
-      prompts: all,
-      files: all,
-      containers: all,
-      vectorStores: all,
-      caches: all,
-      guardrails: all,
-    },
+    references: Object.fromEntries(referenceKinds.map((kind) => [kind, all])),
     responses: { store: false },
     logger: false,
     plugins: [{ name: 'watch', onFinish: (event) => void finished.push(event) }],

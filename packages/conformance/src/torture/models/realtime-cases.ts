@@ -17,7 +17,7 @@ async function openSession(models: readonly string[] | undefined): Promise<Realt
     upstreams: { up: openai({ apiKey: 'k', baseURL: 'http://upstream.test/v1' }) },
     models: { listed: 'up' },
     // So that the names of models are the only reason to read messages.
-    references: { prompts: 'pass', files: 'pass' },
+    references: { prompts: 'pass', files: 'pass', voices: 'pass' },
     logger: false,
   })
   const inbound = {
