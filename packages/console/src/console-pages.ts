@@ -38,6 +38,8 @@ export interface ConsoleOptions {
   peers?: ConsolePeers
 }
 
+/** The form of the gateway's ids of calls. */
+const callId = /^req_\w{8,64}$/
 const explainPath = '/console/explain'
 const modelsPath = '/console/models.json'
 
@@ -57,10 +59,10 @@ export function consolePages({
   peers,
 }: ConsoleOptions = {}): Plugin {
   checkDocumentation(documentation)
-  const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls, peers?.publish)
+  const recent = recentCalls === undefined ? undefined : createRecentCalls(recentCalls, peers)
   const calls = createCallBook({ named: explain })
   if (recent !== undefined) peers?.subscribe(recent.receive)
-  peers?.provideFacts(calls.read)
+  peers?.provide({ facts: calls.read, bodies: (requestId) => recent?.bodiesOf(requestId) })
   let gateway: PluginHost | undefined
   const started = (): PluginHost => {
     if (gateway === undefined) throw new GatewayError('unavailable', 'The gateway has not started yet; try again.')
@@ -113,7 +115,8 @@ export function consolePages({
         method: 'GET',
         path: '/console/calls/{id}',
         async handle(_inbound, { id = '' }) {
-          const facts = calls.read(id) ?? (await peers?.findFacts(id))
+          // Anyone may ask, so that only what can be an id is passed on.
+          const facts = calls.read(id) ?? (callId.test(id) ? await peers?.findFacts(id) : undefined)
           if (facts !== undefined) return dataReply(facts)
           throw new GatewayError('not_found', 'Call not found: it is still running, or is no longer stored.', {
             headers: { 'cache-control': 'no-store' },

@@ -1,7 +1,7 @@
 export type { Authorize } from './authorization.ts'
 export type { CallAttempt, CallFacts } from './calls.ts'
 export { type ConsoleOptions, consolePages } from './console-pages.ts'
-export type { ConsolePeers, ConsoleRecord } from './recent-calls/peers.ts'
+export type { ConsolePeers } from './recent-calls/peers.ts'
 export type {
   CaptureLimits,
   RecentAttemptBodies,

@@ -7,10 +7,13 @@ function connected(left: Functions, right: Functions): { left: Channel; right: C
   const messages: unknown[] = []
   let toLeft: (message: unknown) => void = () => {}
   let toRight: (message: unknown) => void = () => {}
-  const end = (deliver: (message: unknown) => void) => (message: unknown) => {
+  const end = (deliver: (message: unknown) => void) => (message: unknown, sent: () => void) => {
     messages.push(message)
     const copy = structuredClone(message)
-    setImmediate(() => deliver(copy))
+    setImmediate(() => {
+      deliver(copy)
+      sent()
+    })
   }
   const takeLeft = (listener: typeof toLeft): void => {
     toLeft = listener
@@ -71,6 +74,29 @@ describe('a channel', () => {
     await expect(open).rejects.toThrow('worker 1 has ended')
     await expect(left.call('never')).rejects.toThrow('worker 1 has ended')
     left.notify('never')
+  })
+
+  it('sends large replies one after the other, so that small ones pass them', async () => {
+    const large = 'x'.repeat(100_000)
+    const { left, messages } = connected({}, { large: () => large, small: () => 'small' })
+    const order: string[] = []
+    const ask = (name: string): Promise<void> => left.call(name).then(() => void order.push(name))
+    await Promise.all([ask('large'), ask('large'), ask('large'), ask('small')])
+    expect(order.at(-1)).toBe('large')
+    // The request, three large replies, and the small one.
+    expect(messages).toHaveLength(5)
+  })
+
+  it('knows that the other process does not read', async () => {
+    const sent: (() => void)[] = []
+    const channel = createChannel({ send: (_, done) => void sent.push(done), receive() {} }, {})
+    for (let n = 0; n < 150; n++) {
+      void channel.call('any').catch(() => {})
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(channel.isBehind).toBe(true)
+    for (const done of sent) done()
+    expect(channel.isBehind).toBe(false)
   })
 
   it('does not fail if a notification fails', async () => {

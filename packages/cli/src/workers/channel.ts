@@ -2,7 +2,8 @@ import { StorageAwayError } from '@modelgate/tokens'
 
 /** One end of the connection between two processes, as `process` and `cluster.Worker` have it. */
 export interface Port {
-  send(message: unknown): void
+  /** @param sent called when the message has left this process, or cannot */
+  send(message: unknown, sent: () => void): void
   receive(listener: (message: unknown) => void): void
 }
 
@@ -17,6 +18,8 @@ export interface Channel {
   callSoon<T>(name: string, ...args: unknown[]): Promise<T>
   /** Calls a function of the other process without waiting for its result. It is sent with the next message. */
   notify(name: string, ...args: unknown[]): void
+  /** Whether the other process reads slower than this one sends. What it can do without should then not be sent. */
+  readonly isBehind: boolean
   /** Rejects all calls without a reply: the other process has ended. Later calls reject, too. */
   end(reason: Error): void
 }
@@ -29,6 +32,10 @@ type Item =
 
 /** Delay of what can wait. */
 const soonMs = 5
+/** Length from which a reply is large, such as a stored response. */
+const largeChars = 64 * 1024
+/** Messages that the other process has not read yet. */
+const maxUnread = 100
 
 interface PendingCall {
   resolve(value: unknown): void
@@ -41,6 +48,10 @@ export function createChannel(port: Port, functions: Functions): Channel {
   let nextId = 0
   let unsent: Item[] = []
   let ended: Error | undefined
+  let unread = 0
+  /** Large replies wait for each other, so that there is one copy at a time, and small replies pass them. */
+  const largeReplies: Item[] = []
+  let isSendingLarge = false
   let isScheduled = false
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -50,7 +61,20 @@ export function createChannel(port: Port, functions: Functions): Channel {
     isScheduled = false
     clearTimeout(timer)
     timer = undefined
-    if (ended === undefined) port.send({ modelgate: items })
+    if (items.length > 0) send(items)
+  }
+  const send = (items: readonly Item[], then?: () => void): void => {
+    if (ended !== undefined) return
+    unread++
+    port.send({ modelgate: items }, () => {
+      unread--
+      then?.()
+    })
+  }
+  const sendLargeReply = (): void => {
+    const next = largeReplies.shift()
+    isSendingLarge = next !== undefined
+    if (next !== undefined) send([next], sendLargeReply)
   }
   const push = (item: Item): void => {
     unsent.push(item)
@@ -83,7 +107,11 @@ export function createChannel(port: Port, functions: Functions): Channel {
       return
     }
     result.then(
-      (value) => push({ reply: id, value }),
+      (value) => {
+        if (typeof value !== 'string' || value.length < largeChars) return push({ reply: id, value })
+        largeReplies.push({ reply: id, value })
+        if (!isSendingLarge) sendLargeReply()
+      },
       (error: unknown) => push({ reply: id, error: describeError(error) }),
     )
   }
@@ -105,8 +133,12 @@ export function createChannel(port: Port, functions: Functions): Channel {
     notify(name, ...args) {
       if (ended === undefined) pushSoon({ name, args })
     },
+    get isBehind() {
+      return unread > maxUnread
+    },
     end(reason) {
       ended ??= reason
+      largeReplies.length = 0
       for (const { reject } of pending.values()) reject(ended)
       pending.clear()
     },

@@ -2,7 +2,7 @@ import type { Serializable } from 'node:child_process'
 import cluster, { type Worker } from 'node:cluster'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import type { ConsoleRecord } from '@modelgate/console'
+import type { RecentCall } from '@modelgate/console'
 import { type Cooldown, memoryResponseStore } from '@modelgate/core'
 import type { Settings } from '../config/settings.ts'
 import { banner } from '../start/banner.ts'
@@ -12,7 +12,7 @@ import { ConfigurationError, problemsOf } from '../terminal/errors.ts'
 import { type Channel, createChannel, type Functions, type Port } from './channel.ts'
 import { createRestartDelay, type RestartDelay } from './restart-delay.ts'
 import { createSharedHealth, responseFunctions } from './shared-state.ts'
-import { ledgerFunctions, storageFunctions } from './shared-storage.ts'
+import { serveLedger, storageFunctions } from './shared-storage.ts'
 import type { Welcome } from './welcome.ts'
 
 // The primary process starts the workers, replaces those that end, and holds what they share: tokens with their counts, the ledger,
@@ -40,22 +40,26 @@ export async function servePrimary(context: CommandContext, settings: Settings):
   let state: 'starting' | 'running' | 'stopping' = 'starting'
 
   const tellOthers = (number: number, name: string, ...args: unknown[]): void => {
-    for (const worker of workers.values()) if (worker.number !== number) worker.channel.notify(name, ...args)
+    for (const worker of workers.values())
+      if (worker.number !== number && !worker.channel.isBehind) worker.channel.notify(name, ...args)
   }
   /** Returns the first answer that is not undefined. */
   const askOthers = async (number: number, name: string, ...args: unknown[]): Promise<unknown> => {
     const others = [...workers.values()].filter((worker) => worker.number !== number)
-    const answers = await Promise.all(others.map(({ channel }) => channel.call(name, ...args).catch(() => undefined)))
+    const ask = ({ channel }: RunningWorker): Promise<unknown> => channel.call(name, ...args).catch(() => undefined)
+    const answers = await Promise.all(others.map((worker) => Promise.race([ask(worker), later(askMs)])))
     return answers.find((answer) => answer !== undefined)
   }
   const start = (number: number): RunningWorker => {
     const startedAt = performance.now()
     // `cluster` starts it with the command line of this process.
     const child = cluster.fork({ MODELGATE_WORKER: String(number) })
+    const ledger = tokens.ledger === undefined ? undefined : serveLedger(tokens.ledger)
     let channel: Channel | undefined
     const listening = new Promise<number>((resolve, reject) => {
       channel = createChannel(portOf(child), {
         ...shared.functions,
+        ...ledger?.functions,
         listening: resolve,
         failed: (problems: readonly string[]) => reject(new ConfigurationError(problems)),
         out: output.write,
@@ -63,8 +67,9 @@ export async function servePrimary(context: CommandContext, settings: Settings):
           shared.receiveCooldown(id, cooldown)
           tellOthers(number, 'cooldown', id, cooldown)
         },
-        record: (record: ConsoleRecord) => tellOthers(number, 'record', record),
+        recentCall: (call: RecentCall) => tellOthers(number, 'recentCall', call),
         facts: (requestId: string) => askOthers(number, 'facts', requestId),
+        bodies: (requestId: string) => askOthers(number, 'bodies', requestId),
       })
       child.once('exit', (code, signal) =>
         reject(new Error(`Worker ${number} ended before it listened (${endOf(code, signal)}).`)),
@@ -75,6 +80,7 @@ export async function servePrimary(context: CommandContext, settings: Settings):
     child.once('exit', (code, signal) => {
       worker.channel.end(new Error(`worker ${number} has ended`))
       workers.delete(number)
+      ledger?.end()
       if (state === 'running') replace(number, performance.now() - startedAt, endOf(code, signal))
     })
     return worker
@@ -126,15 +132,24 @@ export async function servePrimary(context: CommandContext, settings: Settings):
     throw error
   }
   state = 'running'
+  // One of them may have ended while the others started.
+  for (let number = 1; number <= settings.workers; number++) if (!workers.has(number)) restart(number)
   context.out(banner(settings, port, context))
   log.release()
   output.release()
   let reloads = Promise.resolve(true)
   const reloadOnce = async (): Promise<boolean> => {
     // One after the other. If the first one rejects the configuration, the others keep theirs.
-    for (const { channel } of [...workers.values()].sort((a, b) => a.number - b.number)) {
-      const isActive = await channel.call<boolean>('reload').catch(() => true)
-      if (!isActive) return false
+    for (const { number, process, channel } of [...workers.values()].sort((a, b) => a.number - b.number)) {
+      const isActive = await Promise.race([channel.call<boolean>('reload').catch(() => true), later(reloadMs)])
+      if (isActive === false) return false
+      if (isActive === undefined) {
+        log.plugin.logger.error(`Worker ${number} did not reload within ${reloadMs / 1000} s and is replaced`, {
+          event: 'worker-hangs',
+          worker: number,
+        })
+        process.process.kill('SIGKILL')
+      }
     }
     return true
   }
@@ -168,7 +183,6 @@ async function shareResources({ resources }: Settings): Promise<{
   return {
     functions: {
       ...(storage === undefined ? {} : storageFunctions(storage)),
-      ...(ledger === undefined ? {} : ledgerFunctions(ledger)),
       ...responseFunctions(memoryResponseStore()),
       join: (): Welcome => ({
         generatedToken: resources.generatedToken,
@@ -201,12 +215,22 @@ function heldOutput({ out }: CommandContext): { write(text: string): void; relea
 }
 
 const portOf = (child: Worker): Port => ({
-  // The callback takes errors of a worker that has just ended.
-  send: (message) => void child.process.send?.(message as Serializable, undefined, undefined, () => {}),
+  // The callback also takes errors of a worker that has just ended.
+  send: (message, sent) => void child.process.send?.(message as Serializable, undefined, undefined, sent),
   receive: (listener) => void child.on('message', listener),
 })
 
 const endOf = (code: number | null, signal: string | null): string => signal ?? `exit code ${code}`
+
+/** Time that other workers have to find what a page shows. */
+const askMs = 1000
+/** Time that a worker has to reload the configuration. */
+const reloadMs = 30_000
+
+const later = (ms: number): Promise<undefined> =>
+  new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), ms).unref()
+  })
 
 /** Time that a worker has to exit once it has nothing left to do. */
 const exitMs = 2000

@@ -1,10 +1,10 @@
 import { createTokens, memoryLedger, memoryStorage, type TokenRecord } from '@modelgate/tokens'
 import { expect, it } from 'vitest'
 import type { Channel, Functions } from './channel.ts'
-import { ledgerFunctions, remoteLedger, remoteStorage, storageFunctions } from './shared-storage.ts'
+import { remoteLedger, remoteStorage, serveLedger, storageFunctions } from './shared-storage.ts'
 
 /** Calls functions as another process would: with copies, later. */
-const channelTo = (functions: Functions): Omit<Channel, 'end'> => {
+const channelTo = (functions: Functions): Pick<Channel, 'call' | 'callSoon' | 'notify'> => {
   const call = async (name: string, ...args: unknown[]): Promise<unknown> => {
     await Promise.resolve()
     const wanted = functions[name]
@@ -65,13 +65,19 @@ it('admits no more calls than the limit, whichever worker asks', async () => {
 
 it('reads the records of all workers, in several messages', async () => {
   const ledger = memoryLedger()
-  const remote = remoteLedger(channelTo(ledgerFunctions(ledger)), true)
+  const { functions, end } = serveLedger(ledger)
+  const remote = remoteLedger(channelTo(functions), true)
   const record = { time: '2026-11-21T10:00:00.000Z', model: 'm', attempts: [], losses: [] }
   for (let n = 0; n < 1200; n++) await remote.append({ ...record, id: `call ${n}` } as never)
   const ids: string[] = []
   for await (const { id } of remote.read?.({ from: '2026-11-21', to: '2026-11-21' }) ?? []) ids.push(id)
   expect(ids).toHaveLength(1200)
   expect(new Set(ids).size).toBe(1200)
-  // A reader that stops early leaves nothing behind.
-  for await (const _ of remote.read?.({ from: '2026-11-21', to: '2026-11-21' }) ?? []) break
+  // A worker that ends in the middle leaves nothing behind.
+  const reading = remote.read?.({ from: '2026-11-21', to: '2026-11-21' }) as AsyncGenerator
+  await reading.next()
+  end()
+  let rest = 0
+  for await (const _ of reading) rest++
+  expect(rest).toBe(499)
 })

@@ -85,11 +85,11 @@ export function remoteStorage({ call, callSoon }: Pick<Channel, 'call' | 'callSo
 /** Number of records in one message. */
 const recordsAtOnce = 500
 
-/** Returns the functions of the primary process, which has opened the ledger. */
-export function ledgerFunctions(ledger: LedgerSink): Functions {
+/** Returns the functions of the primary process, which has opened the ledger, for one worker. `end` ends what that worker was reading. */
+export function serveLedger(ledger: LedgerSink): { readonly functions: Functions; end(): void } {
   const readings = new Map<number, AsyncIterator<LedgerRecord>>()
   let nextId = 0
-  return {
+  const functions: Functions = {
     'ledger.append': (record: LedgerRecord) => ledger.append(record),
     'ledger.flush': () => ledger.flush?.(),
     'ledger.open'(days: { from: string; to: string }) {
@@ -111,8 +111,16 @@ export function ledgerFunctions(ledger: LedgerSink): Functions {
       return records
     },
     async 'ledger.stop'(id: number) {
-      await readings.get(id)?.return?.()
+      const reading = readings.get(id)
       readings.delete(id)
+      await reading?.return?.()
+    },
+  }
+  return {
+    functions,
+    end() {
+      for (const reading of readings.values()) void reading.return?.().catch(() => {})
+      readings.clear()
     },
   }
 }
@@ -122,7 +130,10 @@ async function* recordsOf(ledger: LedgerSink, days: { from: string; to: string }
 }
 
 /** Creates the ledger of a worker. */
-export const remoteLedger = ({ call, callSoon, notify }: Omit<Channel, 'end'>, canRead: boolean): LedgerSink => ({
+export const remoteLedger = (
+  { call, callSoon, notify }: Pick<Channel, 'call' | 'callSoon' | 'notify'>,
+  canRead: boolean,
+): LedgerSink => ({
   append: (record) => callSoon('ledger.append', record),
   flush: () => call('ledger.flush'),
   ...(canRead

@@ -1,4 +1,4 @@
-import type { CallFacts, ConsoleRecord } from '@modelgate/console'
+import type { CallFacts, RecentBodies, RecentCall } from '@modelgate/console'
 import type { Cooldown } from '@modelgate/core'
 import { demoAt } from '../config/demo.ts'
 import type { SharedParts } from '../config/server-resources.ts'
@@ -20,7 +20,8 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
   for (const signal of ignoredSignals) process.on(signal, () => {})
   // Without the primary process nothing counts the calls.
   process.on('disconnect', () => process.exit(0))
-  let receiveRecord: (record: ConsoleRecord) => void = () => {}
+  let receiveCall: (call: RecentCall) => void = () => {}
+  let readBodies: (requestId: string) => RecentBodies | undefined = () => undefined
   let readFacts: (requestId: string) => CallFacts | undefined = () => undefined
   let serving: Promise<Serving> | undefined
   const running = (): Promise<Serving> => serving ?? Promise.reject(new Error('the worker has not started yet'))
@@ -28,8 +29,9 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
     reload: async () => (await running()).reload(),
     stop: async (reason: string, hint: string) => (await running()).stop(reason, hint),
     cooldown: (id: string, cooldown: Cooldown | undefined) => health.receive(id, cooldown),
-    record: (record: ConsoleRecord) => receiveRecord(record),
+    recentCall: (call: RecentCall) => receiveCall(call),
     facts: (requestId: string) => readFacts(requestId),
+    bodies: (requestId: string) => readBodies(requestId),
   })
   const health = createSharedHealth((id, cooldown) => channel.notify('cooldown', id, cooldown))
   const welcome = await channel.call<Welcome>('join')
@@ -43,13 +45,17 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
     },
     health: health.state,
     peers: {
-      publish: (record) => channel.notify('record', record),
+      publish(call) {
+        if (!channel.isBehind) channel.notify('recentCall', call)
+      },
       subscribe(receive) {
-        receiveRecord = receive
+        receiveCall = receive
       },
       findFacts: (requestId) => channel.call('facts', requestId),
-      provideFacts(find) {
-        readFacts = find
+      findBodies: (requestId) => channel.call('bodies', requestId),
+      provide(find) {
+        readFacts = find.facts
+        readBodies = find.bodies
       },
     },
     async demo() {
@@ -67,7 +73,7 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
 
 /** The connection to the primary process. */
 const processPort = (): Port => ({
-  // The callback takes errors of a connection that is already closed.
-  send: (message) => void process.send?.(message, undefined, undefined, () => {}),
+  // The callback also takes errors of a connection that is already closed.
+  send: (message, sent) => void process.send?.(message, undefined, undefined, sent),
   receive: (listener) => void process.on('message', listener),
 })

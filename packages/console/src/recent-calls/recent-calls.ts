@@ -1,12 +1,12 @@
 import { pages } from 'virtual:console-assets'
-import { type AuthRequest, type CallBodies, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
+import { type AuthRequest, GatewayError, type Plugin, type PluginRoute } from '@modelgate/core'
 import { checkAuthorize, requestOf, unauthorized } from '../authorization.ts'
 import { invalidParameter, readQuery } from '../queries.ts'
 import { dataReply, streamReply, subpage } from '../replies.ts'
 import { createCallBuffer } from './call-buffer.ts'
 import { filterNames, readFilter } from './call-filter.ts'
 import { createLiveReaders } from './live-readers.ts'
-import type { ConsoleRecord } from './peers.ts'
+import type { ConsolePeers } from './peers.ts'
 import { type CaptureLimits, createBodyStore, type RecentBodies } from './recent-bodies.ts'
 import { type RecentCall, recentCallOf, rejectedCallOf, summaryOf } from './recent-call.ts'
 
@@ -39,14 +39,15 @@ const maxPageSize = 500
 /** The page and the API of recent calls, and the hooks that collect them. */
 export interface RecentCalls extends Pick<Plugin, 'onFinish' | 'onNotice' | 'onBodies' | 'bodyLimits'> {
   readonly routes: readonly PluginRoute[]
-  /** Takes over a record of another process. */
-  receive(record: ConsoleRecord): void
+  /** Takes over a call of another process. */
+  receive(call: RecentCall): void
+  /** Returns the bodies of a call of this process. */
+  bodiesOf(requestId: string): RecentBodies | undefined
 }
 
-/** @param publish sends a record to the other processes that serve the gateway */
 export function createRecentCalls(
   options: RecentCallsOptions,
-  publish: (record: ConsoleRecord) => void = () => {},
+  peers?: Pick<ConsolePeers, 'publish' | 'findBodies'>,
 ): RecentCalls {
   const { authorize, size = 500, capture } = options
   checkAuthorize(authorize, 'recentCalls', 'read all calls')
@@ -60,13 +61,13 @@ export function createRecentCalls(
     if (replaced !== undefined) store?.forget(replaced.requestId)
     live.send(call)
   }
-  // They follow their call. A call that is already replaced has no place for them.
-  const addBodies = (bodies: CallBodies): void => {
-    if (buffer.find(bodies.requestId) !== undefined) store?.add(bodies)
+  const bodiesOf = (requestId: string): RecentBodies | undefined => {
+    const bodies = store?.read(requestId)
+    return bodies?.state === 'none' ? undefined : bodies
   }
   const record = (call: RecentCall): void => {
     add(call)
-    publish({ kind: 'call', call })
+    peers?.publish(call)
   }
 
   const guarded = (path: string, handle: PluginRoute['handle']): PluginRoute => ({
@@ -79,10 +80,8 @@ export function createRecentCalls(
   })
 
   return {
-    receive(received) {
-      if (received.kind === 'call') add(received.call)
-      else if (received.kind === 'bodies') addBodies(received.bodies)
-    },
+    receive: add,
+    bodiesOf,
     onFinish: (event) => record(recentCallOf(event)),
     onNotice(notice) {
       if (notice.kind === 'call-rejected') record(rejectedCallOf(notice))
@@ -92,9 +91,9 @@ export function createRecentCalls(
     ...(store === undefined
       ? {}
       : {
+          // They follow their call. A call that is already replaced has no place for them.
           onBodies(bodies) {
-            addBodies(bodies)
-            publish({ kind: 'bodies', bodies })
+            if (buffer.find(bodies.requestId) !== undefined) store.add(bodies)
           },
           bodyLimits: { maxBodyBytes: store.maxBodyBytes, maxRunningBytes: store.maxTotalBytes },
         }),
@@ -112,10 +111,13 @@ export function createRecentCalls(
         const { calls } = buffer.page(matches, readNumber(query, 'last', 0, maxPageSize))
         return streamReply(live.open(matches, [...calls].reverse()))
       }),
-      guarded('/console/api/calls/{id}', (_inbound, { id = '' }) => {
+      guarded('/console/api/calls/{id}', async (_inbound, { id = '' }) => {
         const call = buffer.find(id)
-        if (call !== undefined)
-          return dataReply({ ...call, bodies: store?.read(id) ?? { state: 'off' } } satisfies RecentCallDetails)
+        if (call !== undefined) {
+          const own = store?.read(id) ?? { state: 'off' }
+          const bodies = own.state === 'none' ? ((await peers?.findBodies(id)) ?? own) : own
+          return dataReply({ ...call, bodies } satisfies RecentCallDetails)
+        }
         throw new GatewayError('not_found', 'Call not found: it is still running, or is no longer stored.', {
           headers: { 'cache-control': 'no-store' },
         })

@@ -66,7 +66,10 @@ describe.skipIf(!hasProcesses)('modelgate --workers', { timeout: 60_000 }, () =>
     const folder = createFolder(configOf())
     const limited = issue(folder, '--name', 'limited', '--requests-per-minute', '20')
     const free = issue(folder, '--name', 'free')
-    const server = await startServer(folder, ['--workers', '3'], { MODELGATE_ADMIN_TOKEN: 'admin-token-of-this-test' })
+    const admin = 'admin-token-of-this-test'
+    const server = await startServer(folder, ['--workers', '3', '--capture', 'bodies'], {
+      MODELGATE_ADMIN_TOKEN: admin,
+    })
     expect(server.workers()).toHaveLength(3)
 
     const results = await statuses(Array.from({ length: 60 }, () => chat(server, limited)))
@@ -83,7 +86,7 @@ describe.skipIf(!hasProcesses)('modelgate --workers', { timeout: 60_000 }, () =>
     const wanted = 60 + 10
     const shown = async (): Promise<number[]> =>
       times(9, async () => {
-        const page = await send(server.origin, '/console/api/calls?limit=500', 'admin-token-of-this-test')
+        const page = await send(server.origin, '/console/api/calls?limit=500', admin)
         return (JSON.parse(page.text) as { calls: unknown[] }).calls.length
       })
     await expect.poll(shown).toEqual(Array(9).fill(wanted))
@@ -91,6 +94,13 @@ describe.skipIf(!hasProcesses)('modelgate --workers', { timeout: 60_000 }, () =>
     // So does the Playground, which asks for one of them by its id.
     const facts = await times(6, () => send(server.origin, `/console/calls/${first.requestId}`, free))
     expect(facts.map(({ status }) => status)).toEqual(Array(6).fill(200))
+
+    const bodies = await times(6, () => send(server.origin, `/console/api/calls/${first.requestId}`, admin))
+    expect(bodies.map(({ text }) => (JSON.parse(text) as { bodies: { state: string } }).bodies.state)).toEqual(
+      Array(6).fill('captured'),
+    )
+    const unknown = await send(server.origin, `/console/calls/${'x'.repeat(2000)}`, free)
+    expect(unknown.status).toBe(404)
 
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
@@ -194,6 +204,24 @@ describe.skipIf(!hasProcesses)('modelgate --workers', { timeout: 60_000 }, () =>
     expect(answers.map(({ text }) => text.trimEnd().endsWith('[DONE]'))).toEqual(Array(10).fill(true))
     expect(await server.ended).toBe(0)
     expect(ledgerIds(folder)).toHaveLength(10)
+  })
+
+  it('replaces a worker that does not reload', async () => {
+    const folder = createFolder(configOf(['a']))
+    const token = issue(folder, '--name', 'a')
+    const server = await startServer(folder, ['--workers', '2'])
+    const [hung = 0] = server.workers()
+    process.kill(hung, 'SIGSTOP')
+    folder.write(configOf(['a', 'b']))
+    server.child.kill('SIGHUP')
+    await expect.poll(server.output, { timeout: 45_000 }).toContain('did not reload within 30 s and is replaced')
+    await expect.poll(() => server.workers().includes(hung)).toBe(false)
+    const models = async (): Promise<string[]> =>
+      times(4, async () => {
+        const list = await send(server.origin, '/v1/models', token).catch(() => ({ text: '{"data":[]}' }))
+        return (JSON.parse(list.text) as { data: { id: string }[] }).data.map((model) => model.id).join()
+      })
+    await expect.poll(models).toEqual(Array(4).fill('a,b,slow'))
   })
 
   it('ends the workers with their primary process', async () => {
