@@ -189,7 +189,7 @@ describe('speech by a general model', () => {
     [{ response_format: 'mp3' }, 'response_format'],
     [{ voice: { id: 'voice_1' } }, 'voice'],
   ])('rejects %j', async (more, param) => {
-    const { post, seen } = set({ g: asJson(spoken()) })
+    const { post, seen } = set({ g: asJson(spoken()) }, { references: { voices: 'pass' } })
     const reply = await post('/v1/audio/speech', { ...requested, ...more })
     expect([reply.status, seen.length]).toEqual([400, 0])
     expect(await reply.json()).toMatchObject({ error: { param } })
