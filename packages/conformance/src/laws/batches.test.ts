@@ -218,6 +218,126 @@ describe('a batch of messages', () => {
     expect(batchEvents()).toHaveLength(1)
   })
 
+  test('gives no results while its usage cannot be read, neither to a waiting call nor to a deletion', async () => {
+    let failures = Number.POSITIVE_INFINITY
+    let reads = 0
+    gateway = setUp({
+      fetch: async (input, init) => {
+        if (!String(input).endsWith('/results')) return provider.fetch(input, init)
+        return ++reads <= failures ? new Response('', { status: 503 }) : provider.fetch(input, init)
+      },
+    })
+    const id = await create('ann', line('a', 'sonnet'))
+    await retrieve('ann', id)
+    const results = () => send('ann', 'GET', `${path}/${id}/results`)
+    const refused = [...(await Promise.all([results(), results()])), await send('ann', 'DELETE', `${path}/${id}`)]
+    for (const response of refused)
+      expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Try again later.')])
+    expect(batchEvents()).toEqual([])
+    expect(provider.requests.filter(({ path: at }) => at.endsWith('/results'))).toEqual([])
+    failures = 0
+    expect((await results()).status).toBe(200)
+    expect(batchEvents()).toHaveLength(1)
+  })
+
+  test('is settled by a waiting call if the client whose call began the settlement disconnects', async () => {
+    const leaving = new AbortController()
+    let isFirst = true
+    let begun = () => {}
+    const beginning = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    gateway = setUp({
+      fetch: (input, init) => {
+        if (!isFirst || !String(input).endsWith('/results')) return provider.fetch(input, init)
+        isFirst = false
+        begun()
+        return new Promise((_, reject) => {
+          init?.signal?.addEventListener('abort', () => reject(new Error('aborted')))
+        })
+      },
+    })
+    const id = await create('ann', line('a', 'sonnet'))
+    await retrieve('ann', id)
+    const headers = { 'x-api-key': 'ann', 'anthropic-version': '2023-06-01' }
+    const url = `http://gateway${path}/${id}/results`
+    const first = gateway.fetch(url, { headers, signal: leaving.signal }).catch(() => undefined)
+    await beginning
+    const second = send('ann', 'GET', `${path}/${id}/results`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    leaving.abort()
+    await first
+    expect((await second).status).toBe(200)
+    expect(batchEvents()).toMatchObject([{ usage: { output: { total: expect.any(Number) } } }])
+  })
+
+  test('is not found if a store with little room has dropped its oldest key', async () => {
+    const kept = memoryResponseStore()
+    const keys = new Map<string, string | undefined>()
+    const set: ResponseStore['set'] = (key, value, ttl, owner) => {
+      keys.set(key, owner)
+      return kept.set(key, value, ttl, owner)
+    }
+    let fails = true
+    gateway = setUp({
+      responses: { store: { ...kept, set } },
+      fetch: async (input, init) =>
+        fails && String(input).endsWith('/results') ? new Response('', { status: 503 }) : provider.fetch(input, init),
+    })
+    const id = await create('ann', line('a', 'sonnet'))
+    // The batch ends, and is not settled.
+    for (const _ of [1, 2]) await retrieve('ann', id)
+    fails = false
+    // The oldest keys first.
+    for (const [key, owner] of keys) {
+      if (!key.includes(id)) continue
+      await kept.delete(key, owner)
+      const { status } = await send('ann', 'GET', `${path}/${id}/results`)
+      expect([status, batchEvents().length]).toEqual([404, 0])
+    }
+  })
+
+  test('of an earlier version, whose work has a record of its own, is settled', async () => {
+    const kept = memoryResponseStore()
+    // Writes records as an earlier version did.
+    const set: ResponseStore['set'] = async (key, value, ttl, owner) => {
+      const { work, ...record } = JSON.parse(value)
+      await kept.set(key, JSON.stringify(record), ttl, owner)
+      if (work === undefined) return
+      const old = JSON.stringify({ ...record, fields: { work } })
+      await kept.set(key.replace(':batches:', ':batchWork:'), old, ttl, owner)
+    }
+    gateway = setUp({ responses: { store: { ...kept, set } } })
+    const id = await create('ann', line('a', 'sonnet'))
+    for (const _ of [1, 2, 3]) await retrieve('ann', id)
+    expect(batchEvents()).toHaveLength(1)
+  })
+
+  test('is not settled twice if another process settles it while this one reads its usage', async () => {
+    const kept = memoryResponseStore()
+    let record: Parameters<ResponseStore['set']> | undefined
+    const set: ResponseStore['set'] = (key, value, ttl, owner) => {
+      if (key.startsWith('object:') && value.includes('"work"')) record = [key, value, ttl, owner]
+      return kept.set(key, value, ttl, owner)
+    }
+    gateway = setUp({
+      responses: { store: { ...kept, set } },
+      fetch: async (input, init) => {
+        if (String(input).endsWith('/results') && record !== undefined) {
+          const [key, value, ttl, owner] = record
+          const { work: _, ...settled } = JSON.parse(value)
+          await kept.set(key, JSON.stringify(settled), ttl, owner)
+        }
+        return provider.fetch(input, init)
+      },
+    })
+    const id = await create('ann', line('a', 'sonnet'))
+    await retrieve('ann', id)
+    expect((await send('ann', 'GET', `${path}/${id}/results`)).status).toBe(200)
+    expect(record).toBeDefined()
+    expect(batchEvents()).toEqual([])
+  })
+
   test('that its upstream rejects is settled as failed', async () => {
     const response = await send('ann', 'POST', path, { requests: [line('a b', 'sonnet')] })
     expect(response.status).toBe(400)
@@ -236,7 +356,6 @@ describe('a batch of messages', () => {
   })
 
   test.each([
-    ['batchWork', 'not charged', true],
     ['batches', 'not charged', true],
     ['batches', 'charged for its input', false],
   ] as const)('whose owner cannot be stored (%s) is settled and %s if cancelled: %s', async (kind, _, isCancelled) => {

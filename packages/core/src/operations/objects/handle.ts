@@ -15,7 +15,7 @@ import type { StoredObject } from '../responses/object-records.ts'
 import { checkCount } from '../responses/object-records.ts'
 import type { Handler, RoutedCall } from '../route.ts'
 import { batchDialectOf } from './batches/batch-dialects.ts'
-import { batchForClient, claimResults, createBatch, settleBatch } from './batches/handle-batch.ts'
+import { batchForClient, checkSettled, claimResults, createBatch, settleBatch } from './batches/handle-batch.ts'
 import {
   recordModel,
   recordStoredTokens,
@@ -242,8 +242,9 @@ async function readOwn(
     const batch = batchDialectOf(objectCall)
     if (batch !== undefined) {
       // The caller could read the results from here on.
-      await settleBatch(objectCall, batch, target, id, value)
-      await claimResults(objectCall, batch, target, value)
+      const state = await settleBatch(objectCall, batch, target, id, value)
+      // The other batches of the list are still shown.
+      if (state === 'settled') await claimResults(objectCall, batch, target, value)
     }
     const members = batch?.membersForClient?.(objectCall, value)
     return { ...withClientModel(dialect, value, fields?.model), ...members }
@@ -275,15 +276,22 @@ async function use(objectCall: ObjectCall, request: RequestBody): Promise<Reply>
   }
   const batch = batchDialectOf(objectCall)
   const settles = batch !== undefined && own !== undefined
-  if (settles && (route.operation === 'get-object-content' || route.operation === 'delete-object'))
-    await settleBatch(objectCall, batch, target, id)
-  if (route.operation === 'get-object-content') return relayContent(call, target, sent)
+  const settle = settles ? () => settleBatch(objectCall, batch, target, id) : undefined
+  if (route.operation === 'get-object-content') {
+    const state = await settle?.()
+    checkSettled(call, state)
+    // A batch may end after it was read.
+    const check = async (): Promise<void> => checkSettled(call, await settle?.())
+    return relayContent(call, target, sent, state === 'running' ? check : undefined)
+  }
+  if (route.operation === 'delete-object') checkSettled(call, await settle?.())
   try {
     const response = await requestJson(call, target, sent)
     const { value } = response
     if (settles && route.operation !== 'delete-object') {
-      await settleBatch(objectCall, batch, target, id, value)
-      await claimResults(objectCall, batch, target, value)
+      const state = await settleBatch(objectCall, batch, target, id, value)
+      if ((batch.resultFiles?.(value).length ?? 0) > 0) checkSettled(call, state)
+      if (state === 'settled') await claimResults(objectCall, batch, target, value)
       return objectReply(call, batchForClient(objectCall, batch, response))
     }
     if (route.operation === 'delete-object') await records.objects.delete(kind, [recordId(dialect, id)])

@@ -248,12 +248,27 @@ export async function openContent(
   return { stream: response.stream(), close }
 }
 
-/** Sends a request whose response is the content of an object. It streams to the client. */
-export async function relayContent(call: RoutedCall, target: ObjectUpstream, request: ObjectRequest): Promise<Reply> {
+/**
+ * Sends a request whose response is the content of an object. It streams to the client.
+ *
+ * @param check called before any content is read. If it rejects, the client receives its error and no content
+ */
+export async function relayContent(
+  call: RoutedCall,
+  target: ObjectUpstream,
+  request: ObjectRequest,
+  check?: () => Promise<void>,
+): Promise<Reply> {
   const { shared, record, signal, inbound, end } = call
   const startedAt = monotonicNow()
   const { response, abort, release } = await open(call, target, request)
   release()
+  try {
+    await check?.()
+  } catch (error) {
+    abort()
+    throw error
+  }
   const { idleMs, totalMs, clientStallMs } = shared.limits
   const length = contentLengthOf(response)
   const times = {

@@ -15,11 +15,13 @@ export interface StoredObject {
   readonly renewedAt?: number
   /** Values of fields that a list can be filtered by, or that a later call needs. */
   readonly fields?: Readonly<Record<string, string>>
+  /** The reservations of a batch that is not settled. Lists leave it out, because it may be long. */
+  readonly work?: string
 }
 
 /**
- * Kinds of records: objects that clients refer to, uploads in several requests that are not complete, and the reservations of batches that
- * are not settled.
+ * Kinds of records: objects that clients refer to, uploads in several requests that are not complete, and the reservations of batches
+ * whose own record does not contain them, because an earlier version wrote it.
  */
 export type RecordKind = ReferenceKind | 'uploads' | 'batchWork'
 
@@ -55,7 +57,7 @@ const objectsOf = (kind: RecordKind): Retention => ({
 const retentions: { readonly [K in RecordKind]?: Retention } = {
   // Providers end a call after some hours, and no route lists calls.
   calls: { max: Number.POSITIVE_INFINITY, ttlMs: 24 * 60 * 60 * 1000, tooMany: '', isUnlisted: true },
-  // Each batch has at most one, and batches are counted.
+  // Only read and deleted: the record of a batch contains its work.
   batchWork: { max: Number.POSITIVE_INFINITY, isUnlisted: true },
   // Clients that give up an upload rarely cancel it, so old ones must not prevent new ones.
   uploads: { max: 100, ttlMs: 24 * 60 * 60 * 1000 },
@@ -118,11 +120,12 @@ export function createObjectRecords({ store, read, own, owner, ttlMs }: ObjectSt
       let dropped: readonly string[] = []
       if (retentionOf(kind).isUnlisted !== true)
         await change(kind, (all) => {
-          if (all.some(({ id }) => id === object.id)) return all.map((one) => (one.id === object.id ? object : one))
+          const { work: _, ...listed } = object
+          if (all.some(({ id }) => id === object.id)) return all.map((one) => (one.id === object.id ? listed : one))
           checkCount(kind, all.length)
           const first = Math.max(0, all.length + 1 - retentionOf(kind).max)
           dropped = all.slice(0, first).map(({ id }) => id)
-          return [...all.slice(first), object]
+          return [...all.slice(first), listed]
         })
       await deleteKeys(kind, dropped)
       await withinStoreTimeout(store.set(keyOf(kind, object.id), JSON.stringify(object), ttlOf(kind), owner))

@@ -1,3 +1,4 @@
+import { stopReason } from '../../../base/async.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import type { JsonObject } from '../../../base/json/json.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
@@ -36,16 +37,14 @@ export async function createBatch(
     throw error
   }
   const work = deferWork(call, admitted, batch)
-  const record = { id, upstream: upstream.name, createdAt: Date.now() }
+  const record = { id, upstream: upstream.name, createdAt: Date.now(), work: JSON.stringify(work) }
   const undo = { method: 'POST', path: `${pathOf(objectCall.dialect, upstream, id)}/cancel` }
-  const save = async (): Promise<void> => {
-    await records.objects.save('batchWork', { ...record, fields: { work: JSON.stringify(work) } })
-    await records.objects.save(kind, record)
-  }
+  // In one record: a store that drops its oldest keys must not drop the work of a batch that it keeps.
+  const save = (): Promise<void> => records.objects.save(kind, record)
   await saveOrUndo(objectCall, { target: upstream, undo }, save, async (error, isCancelled) => {
     // Without its owner, no call can settle the batch later.
     abandonWork(call, admitted, work, error, isCancelled)
-    await records.objects.delete('batchWork', [id]).catch(() => {})
+    await records.objects.delete(kind, [id]).catch(() => {})
   })
   return objectReply(call, batchForClient(objectCall, dialect, response))
 }
@@ -71,8 +70,19 @@ export const batchForClient = (
   response: ObjectResponse,
 ): string | Uint8Array => withMembers(response, membersForClient?.(objectCall, response.value) ?? {})
 
+/**
+ * Whether the usage of a batch is counted. 'running': the batch has not ended. 'unsettled': its usage could not be read or stored, so its
+ * results must not be given away.
+ */
+type BatchState = 'settled' | 'running' | 'unsettled'
+
+interface Settlement {
+  readonly signal: RoutedCall['signal']
+  readonly state: Promise<BatchState>
+}
+
 /** Settlements that are running in this process: of two calls about an ended batch, one settles it, and both wait. */
-const running = new Map<string, Promise<void>>()
+const running = new Map<string, Settlement>()
 
 /** Settles a batch if it has ended and is not settled yet. Never rejects: a later call about the batch tries again. */
 export async function settleBatch(
@@ -81,20 +91,25 @@ export async function settleBatch(
   target: ObjectUpstream,
   id: string,
   batch?: JsonObject,
-): Promise<void> {
+): Promise<BatchState> {
+  const { signal, shared } = objectCall.call
   const key = JSON.stringify([objectCall.records.owner, target.name, id])
-  const active = running.get(key)
-  if (active !== undefined) return active
-  const done = settleOnce(objectCall, dialect, target, id, batch)
-    .catch((error: unknown) => {
-      objectCall.call.shared.logger.warn(
-        `modelgate: the usage of batch ${id} could not be read; it is not settled yet`,
-        error,
-      )
+  let hasWaited = false
+  for (let other = running.get(key); other !== undefined; other = running.get(key)) {
+    const state = await other.state
+    // A settlement ends with the client that began it. If it failed for another reason, one more attempt is enough for all who wait.
+    if (state === 'settled' || (state === 'unsettled' && hasWaited && !other.signal.aborted)) return state
+    if (state === 'running' && batch === undefined) return state
+    hasWaited = true
+  }
+  const state = settleOnce(objectCall, dialect, target, id, batch)
+    .catch((error: unknown): BatchState => {
+      shared.logger.warn(`modelgate: the usage of batch ${id} could not be read; it is not settled yet`, error)
+      return 'unsettled'
     })
     .finally(() => running.delete(key))
-  running.set(key, done)
-  return done
+  running.set(key, { signal, state })
+  return state
 }
 
 async function settleOnce(
@@ -103,24 +118,56 @@ async function settleOnce(
   target: ObjectUpstream,
   id: string,
   known: JsonObject | undefined,
-): Promise<void> {
-  const { call, records } = objectCall
-  if (known !== undefined && !dialect.isEnded(known)) return
-  const stored = await records.objects.find('batchWork', id)
-  if (stored === undefined) return
+): Promise<BatchState> {
+  const { call } = objectCall
+  if (known !== undefined && !dialect.isEnded(known)) return 'running'
+  const stored = await findWork(objectCall, id)
+  if (stored === undefined) return 'settled'
   const path = pathOf(objectCall.dialect, target, id)
   const batch = known ?? (await requestJson(call, target, { method: 'GET', path })).value
-  if (!dialect.isEnded(batch)) return
-  const work = parseWork(stored.fields?.work ?? '')
+  if (!dialect.isEnded(batch)) return 'running'
+  const work = parseWork(stored.work)
   const usages = await dialect.readUsage(objectCall, target, batch, work)
+  // Another process may have settled it meanwhile.
+  const latest = await findWork(objectCall, id)
+  if (latest === undefined) return 'settled'
   // Deleted first: a process that ends here leaves the reservation counted, and nothing is counted twice.
-  await records.objects.delete('batchWork', [id])
+  await latest.remove()
   settleWork(call, work, usages)
+  return 'settled'
+}
+
+/** The work of a batch that is not settled. */
+interface StoredWork {
+  readonly work: string
+  remove(): Promise<void>
+}
+
+/** Returns the work of a batch; undefined if it is settled. */
+async function findWork({ kind, records: { objects } }: ObjectCall, id: string): Promise<StoredWork | undefined> {
+  const record = await objects.find(kind, id)
+  if (record?.work !== undefined) {
+    const { work, ...settled } = record
+    return { work, remove: () => objects.save(kind, settled) }
+  }
+  // Batches that an earlier version of the gateway has created.
+  const separate = await objects.find('batchWork', id)
+  return separate && { work: separate.fields?.work ?? '', remove: () => objects.delete('batchWork', [id]) }
+}
+
+/** Throws the error of a call that would give away or delete the results of a batch that could not be settled. */
+export function checkSettled({ signal }: Pick<RoutedCall, 'signal'>, state: BatchState | undefined): void {
+  if (state !== 'unsettled') return
+  if (signal.aborted) throw stopReason(signal)
+  throw new GatewayError(
+    'unavailable',
+    'The batch has ended, but the gateway could not record its usage yet, so its results are not available. Try again later.',
+  )
 }
 
 /** Records that files with the results of a batch belong to its owner. */
 export async function claimResults(
-  { records }: ObjectCall,
+  { records }: Pick<ObjectCall, 'records'>,
   { resultFiles }: BatchDialect,
   target: ObjectUpstream,
   batch: JsonObject,

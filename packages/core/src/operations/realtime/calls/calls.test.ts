@@ -273,11 +273,22 @@ describe('the control of a call', () => {
     },
   )
 
+  it.each([
+    ['ann', 'hangup', undefined],
+    ['ann', 'refer', undefined],
+    ['', 'refer', 'none'],
+  ] as const)('of the caller "%s" is refused without an own call: %s', async (token, action, auth) => {
+    const { post, sent } = setUp({ references: { calls: 'pass' }, ...(auth === undefined ? {} : { auth }) })
+    const body = action === 'refer' ? { target_uri: 'tel:+1' } : undefined
+    expect((await post(`${path}/rtc_phone/${action}`, token, body)).status).toBe(404)
+    expect(sent).toEqual([])
+  })
+
   it('passes the error of the upstream', async () => {
     const gone = () =>
       Response.json({ error: { message: 'No call found', type: 'invalid_request_error' } }, { status: 404 })
     const { post } = setUp({ references: { calls: 'pass' } }, gone)
-    const reply = await post(`${path}/rtc_phone/hangup`, 'ann')
+    const reply = await post(`${path}/rtc_phone/reject`, 'ann')
     expect([reply.status, await reply.json()]).toMatchObject([404, { error: { message: 'No call found' } }])
   })
 

@@ -11,7 +11,7 @@ import { bodyCheck } from '../../../formats/shared/validate.ts'
 import type { Reply } from '../../../http/inbound.ts'
 import { checkNamedModels, type ResolvedTarget } from '../../../routing/router.ts'
 import { redactorOf } from '../../../upstreams/redaction/redactor.ts'
-import { upstreamOf } from '../../objects/find-object.ts'
+import { notFound, upstreamOf } from '../../objects/find-object.ts'
 import { type ObjectUpstream, requestRaw } from '../../objects/send.ts'
 import type { Handler, RoutedCall } from '../../route.ts'
 import { realtimePlaces } from '../messages.ts'
@@ -33,6 +33,9 @@ export const handleControlCall: Handler = async (call) => {
   // Without a body, the destination would be missing.
   if (action === 'refer' && request === noBody) checks.refer({})
   const { control, found } = await begin(call, request, [])
+  // A transfer can cost money. Without authentication, all callers are one, and may end any call.
+  const needsOwner = action === 'refer' || (action === 'hangup' && call.record.identity !== null)
+  if (needsOwner && found.own === undefined) throw notFound(control.kind, call.params.id ?? '')
   return send(call, targetOf(control, found), request === noBody ? undefined : request.bytes)
 }
 
@@ -60,7 +63,7 @@ export const handleAcceptCall: Handler = async (call) => {
   try {
     await recordOwner(control, upstream.name, id)
   } catch (error) {
-    // The call continues, and still belongs to nobody: this caller can hang up as it could accept.
+    // The call continues, and belongs to nobody: it ends when the phone hangs up.
     shared.logger.warn(`modelgate: the owner of the call of request ${record.requestId} could not be stored`, error)
   }
   return reply
