@@ -171,7 +171,8 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
 
         await outage.end()
         expect(await untilBack(storage, 5000)).toBeLessThan(1200)
-        expect((await enter(storage, requests))?.callId).toBeDefined()
+        // The calls that were admitted during the outage may count already.
+        expect((await enter(storage, { ...requests, limit: 1e6 }))?.callId).toBeDefined()
         expect(logged[0]).toMatch(/^modelgate: Redis is unavailable \(.+\): tokens cannot be looked up/)
         expect(logged).toContainEqual(
           expect.stringMatching(
