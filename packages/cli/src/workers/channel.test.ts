@@ -62,6 +62,8 @@ describe('a channel', () => {
       },
     )
     await expect(left.call('away')).rejects.toThrow(StorageAwayError)
+    // So that the process of the call logs it.
+    await expect(left.call('away')).rejects.not.toHaveProperty('isLogged', true)
     await expect(left.call('broken')).rejects.toMatchObject({ name: 'TypeError', message: 'no such field' })
     await expect(left.call('unknown')).rejects.toThrow("there is no function 'unknown'")
     await expect(left.call('toString')).rejects.toThrow("there is no function 'toString'")

@@ -28,7 +28,14 @@ export interface Channel {
 type Item =
   | { readonly id?: number; readonly name: string; readonly args: readonly unknown[] }
   | { readonly reply: number; readonly value: unknown }
-  | { readonly reply: number; readonly error: { readonly name: string; readonly message: string } }
+  | { readonly reply: number; readonly error: SentError }
+
+interface SentError {
+  readonly name: string
+  readonly message: string
+  /** Set by a storage that has logged the error itself. */
+  readonly isLogged?: true
+}
 
 /** Delay of what can wait. */
 const soonMs = 5
@@ -102,7 +109,7 @@ export function createChannel(port: Port, functions: Functions): Channel {
     const { id, name, args } = item
     const result = run(name, args)
     if (id === undefined) {
-      // Nobody waits for it. The function itself logs its failures.
+      // No caller waits for it. The function itself logs its failures.
       result.catch(() => {})
       return
     }
@@ -151,11 +158,15 @@ const itemsOf = (message: unknown): readonly Item[] =>
     ? message.modelgate
     : []
 
-const describeError = (error: unknown): { name: string; message: string } =>
-  error instanceof Error ? { name: error.name, message: error.message } : { name: 'Error', message: String(error) }
+function describeError(error: unknown): SentError {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  const isLogged = error instanceof StorageAwayError && error.isLogged === true
+  return { name: error.name, message: error.message, ...(isLogged ? { isLogged } : {}) }
+}
 
 /** The one error that callers distinguish by its class. */
-function errorOf({ name, message }: { name: string; message: string }): Error {
-  if (name === 'StorageAwayError') return Object.assign(new StorageAwayError(message), { isLogged: true })
+function errorOf({ name, message, isLogged }: SentError): Error {
+  if (name === 'StorageAwayError')
+    return Object.assign(new StorageAwayError(message), isLogged === true ? { isLogged } : {})
   return Object.assign(new Error(message), { name })
 }

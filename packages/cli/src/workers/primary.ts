@@ -40,10 +40,9 @@ export async function servePrimary(context: CommandContext, settings: Settings):
   let state: 'starting' | 'running' | 'stopping' = 'starting'
 
   const tellOthers = (number: number, name: string, ...args: unknown[]): void => {
-    for (const worker of workers.values())
-      if (worker.number !== number && !worker.channel.isBehind) worker.channel.notify(name, ...args)
+    for (const worker of workers.values()) if (worker.number !== number) worker.channel.notify(name, ...args)
   }
-  /** Returns the first answer that is not undefined. */
+  /** Returns the first result that is not undefined. */
   const askOthers = async (number: number, name: string, ...args: unknown[]): Promise<unknown> => {
     const others = [...workers.values()].filter((worker) => worker.number !== number)
     const ask = ({ channel }: RunningWorker): Promise<unknown> => channel.call(name, ...args).catch(() => undefined)
@@ -67,7 +66,11 @@ export async function servePrimary(context: CommandContext, settings: Settings):
           shared.receiveCooldown(id, cooldown)
           tellOthers(number, 'cooldown', id, cooldown)
         },
-        recentCall: (call: RecentCall) => tellOthers(number, 'recentCall', call),
+        recentCall(call: RecentCall) {
+          // A worker that reads too slowly can do without them.
+          for (const { number: other, channel } of workers.values())
+            if (other !== number && !channel.isBehind) channel.notify('recentCall', call)
+        },
         facts: (requestId: string) => askOthers(number, 'facts', requestId),
         bodies: (requestId: string) => askOthers(number, 'bodies', requestId),
       })
@@ -103,6 +106,7 @@ export async function servePrimary(context: CommandContext, settings: Settings):
   const restart = (number: number): void => {
     const worker = start(number)
     worker.listening.catch((error: unknown) => {
+      if (state !== 'running') return
       const problems = problemsOf(error)
       log.plugin.logger.error(`Worker ${number} cannot start: ${problems.join('; ')}`, {
         event: 'worker-failed',
@@ -164,7 +168,9 @@ export async function servePrimary(context: CommandContext, settings: Settings):
         state = 'stopping'
         // A worker that ends meanwhile has nothing left to complete.
         await Promise.all(
-          [...workers.values()].map(({ channel }) => channel.call('stop', reason, hint).catch(() => {})),
+          [...workers.values()].map(({ channel }) =>
+            Promise.race([channel.call('stop', reason, hint).catch(() => {}), later(stopMs)]),
+          ),
         )
         await end()
       }),
@@ -224,6 +230,8 @@ const endOf = (code: number | null, signal: string | null): string => signal ?? 
 
 /** Time that other workers have to find what a page shows. */
 const askMs = 1000
+/** Time that a worker has to complete its calls: longer than its own limit for that. A worker that hangs is killed after it. */
+const stopMs = 70_000
 /** Time that a worker has to reload the configuration. */
 const reloadMs = 30_000
 

@@ -121,7 +121,7 @@ async function forward(call: StoredCall, stored: ForwardedResponse): Promise<Rep
   const { upstream, codec, path } = storeOf(call, stored)
   const behind = route.path.slice(route.path.indexOf('}') + 1)
   const query = passedQuery(inbound.query)
-  // Afterwards, nobody can learn its usage any more.
+  // Afterwards, its usage cannot be read any more.
   if (route.operation === 'delete-response') await fetchAndSettle(call, stored)
   const url = addressOf(upstream, `${path}/${encodeURIComponent(id)}${behind}`, query)
   const { value, body } = await requestUpstream(call, upstream, codec, route.method, url)

@@ -70,7 +70,7 @@ describe('a background response', () => {
     ['a budget in money', { budget: { money: 1, period: 'day' } }],
     ['a budget of tokens', { budget: { tokens: 1000, period: 'day' } }],
     ['a limit of tokens', { limits: { outputTokens: 1000 } }],
-  ])('that nobody stores is rejected for a token with %s, because its usage stays unknown', async (_, settings) => {
+  ])('that no store keeps is rejected for a token with %s, because its usage stays unknown', async (_, settings) => {
     const { tokens, ask, get, calls } = setUp()
     const { secret } = await tokens.issue(settings)
     for (const more of [{ store: false }, { stream: true, store: false }]) {

@@ -53,7 +53,7 @@ export function reservedMeters(
   return reserved
 }
 
-/** An operation that connects the client to the provider itself. The session bypasses the gateway, and nobody knows what it uses. */
+/** An operation that connects the client to the provider itself. The session bypasses the gateway, so its use is unknown. */
 interface Bypass {
   readonly what: string
   readonly instead: string

@@ -24,7 +24,7 @@ export async function recordOwner({ records }: CallControl, upstream: string, id
 
 /** A call that a caller may control. */
 export interface FoundCall {
-  /** The upstream of a call that the caller created or accepted. Undefined: a phone call that nobody has accepted yet. */
+  /** The upstream of a call that the caller created or accepted. Undefined: a phone call that no caller has accepted yet. */
   readonly own: ObjectUpstream | undefined
 }
 

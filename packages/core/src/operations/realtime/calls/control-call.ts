@@ -63,7 +63,7 @@ export const handleAcceptCall: Handler = async (call) => {
   try {
     await recordOwner(control, upstream.name, id)
   } catch (error) {
-    // The call continues, and belongs to nobody: it ends when the phone hangs up.
+    // The call continues without an owner, and ends when the phone hangs up.
     shared.logger.warn(`modelgate: the owner of the call of request ${record.requestId} could not be stored`, error)
   }
   return reply

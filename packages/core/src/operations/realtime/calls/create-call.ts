@@ -61,7 +61,7 @@ const withLocation = (reply: Reply, location: string): Reply => ({
   headers: { ...reply.headers, location },
 })
 
-/** Records the owner of a call. Ends a call whose owner cannot be recorded: nobody could hang up. */
+/** Records the owner of a call. Ends a call whose owner cannot be recorded, because no caller could hang up. */
 async function keepOwner(control: CallControl, upstream: string, id: string): Promise<void> {
   try {
     await recordOwner(control, upstream, id)
