@@ -54,6 +54,12 @@ export const monotonicNow = (): number => performance.now()
 /** Longest delay of a timer in milliseconds (nearly 25 days). A timer with a longer delay fires at once. */
 export const maxTimerMs = 2 ** 31 - 1
 
+/** Lets the process end while a timer is running. Only timers of Node keep it alive. */
+export function unref(timer: unknown): void {
+  if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+    timer.unref()
+}
+
 /** Waits. Rejects with the signal's reason as soon as the signal is aborted. */
 export function sleep(ms: number, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {

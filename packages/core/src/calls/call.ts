@@ -1,5 +1,5 @@
 import type { CaptureSettings } from '../accounting/call-capture.ts'
-import type { Signal } from '../base/async.ts'
+import type { Canceller, Signal } from '../base/async.ts'
 import type { RetryScope } from '../base/error-kinds.ts'
 import type { GatewayError } from '../base/errors.ts'
 import type { Logger } from '../config/config.ts'
@@ -63,6 +63,8 @@ export interface GatewayContext {
   readonly media?: MediaPolicy | undefined
   /** Which references to stored state requests may make. */
   readonly references: ReferencePolicy
+  /** Aborted when the gateway closes: work that no call waits for stops. */
+  readonly closing: Canceller
   /** Records that a caller received the ids of stored objects. Absent: nothing is recorded. */
   readonly claim?: ((identity: Identity | null, received: readonly Received[]) => Promise<void>) | undefined
 }

@@ -1,4 +1,4 @@
-import { maxTimerMs, monotonicNow, type Signal } from '../base/async.ts'
+import { maxTimerMs, monotonicNow, type Signal, unref } from '../base/async.ts'
 import { concatBytes } from '../base/bytes.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import type { BodySink, CutBody, PulledBody } from '../http/inbound.ts'
@@ -384,12 +384,6 @@ export class UnreadTimer {
 }
 
 const ring = (timer: UnreadTimer): void => timer.ring()
-
-/** On Node, a body that is never read must not keep the process alive. */
-function unref(timer: unknown): void {
-  if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
-    timer.unref()
-}
 
 /** The outcome of a relayed response. */
 export interface RelayEnd {

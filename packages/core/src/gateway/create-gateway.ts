@@ -261,6 +261,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
         }
       })
       sockets?.drain(shuttingDown())
+      current.shared.closing.abort()
       notify({ kind: 'drain-started', activeCalls: running.count() })
       return closing
     },

@@ -1,4 +1,5 @@
 import type { CaptureSettings } from '../accounting/call-capture.ts'
+import { createCanceller } from '../base/async.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { BodyLimits } from '../config/call-bodies.ts'
 import type { Authenticate, GatewayConfig } from '../config/config.ts'
@@ -89,6 +90,7 @@ export function createSnapshot(
     openSpool: config.spool,
     media: config.media,
     references,
+    closing: before?.shared.closing ?? createCanceller(),
     claim:
       store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }

@@ -18,7 +18,7 @@ import { addCredentials, configuredKeyHeaders } from '../upstreams/outgoing-call
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstreams/upstream-error.ts'
-import { settleBackground } from './responses/background.ts'
+import { isRunning, settleBackground } from './responses/background.ts'
 import {
   type CallerRecords,
   type ForwardedResponse,
@@ -153,19 +153,27 @@ export async function settlePrevious(
   await fetchAndSettle({ id, route, upstreams, shared, record, records, transport, signal }, stored)
 }
 
-/** Settles a background response if it has ended. A response that its upstream no longer has stays as it is. */
-async function fetchAndSettle(
-  call: StoringPlace & UpstreamCall & Pick<StoredCall, 'records' | 'record'>,
-  stored: ForwardedResponse,
-): Promise<void> {
-  if (stored.work === undefined) return
+/** A call, or the gateway itself, that asks an upstream for a response. */
+export interface AskingCall extends StoringPlace, UpstreamCall, Pick<StoredCall, 'records'> {
+  readonly record: Pick<CallRecord, 'identity' | 'format'>
+}
+
+/**
+ * Settles a background response if it has ended. A response that its upstream no longer has stays as it is.
+ *
+ * @returns whether the response is still running
+ */
+export async function fetchAndSettle(call: AskingCall, stored: ForwardedResponse): Promise<boolean> {
+  if (stored.work === undefined) return false
   const { upstream, codec, path } = storeOf(call, stored)
   const url = addressOf(upstream, `${path}/${encodeURIComponent(call.id)}`, '')
   try {
     const { value } = await requestUpstream(call, upstream, codec, 'GET', url)
     await settleBackground(call, codec, call.id, stored, value)
+    return isRunning(value)
   } catch (error) {
     if (!(error instanceof GatewayError && error.info.status === 404)) throw error
+    return false
   }
 }
 

@@ -1,5 +1,5 @@
 import { createGateway, type FinishEvent, memoryResponseStore, openai, type ResponseStore } from '@modelgate/core'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Storage } from '../contract/storage.ts'
 import type { TokenSettings } from '../contract/token.ts'
 import { createTokens, type Tokens } from '../create-tokens.ts'
@@ -62,7 +62,7 @@ function setUp({ ended = { status: 'completed', usage }, store = memoryResponseS
     })
   const get = (secret: string, method = 'GET', path = '') =>
     gateway.fetch(`http://gate/v1/responses/resp_1${path}`, { method, headers: { authorization: `Bearer ${secret}` } })
-  return { tokens, ask, get, calls, finished, upstream }
+  return { gateway, tokens, ask, get, calls, finished, upstream }
 }
 
 describe('a background response', () => {
@@ -217,6 +217,78 @@ describe('a background response of a token with a budget', () => {
     const other = await tokens.issue({ budget })
     await ask(secret, false)
     expect((await get(other.secret)).status).toBe(404)
+    expect(calls).toHaveLength(1)
+  })
+})
+
+describe('a background response whose client does not return', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+  const fetched = 'GET http://up/v1/responses/resp_1'
+
+  /** Reads the first events of a stream, and disconnects. */
+  const disconnect = async (reply: Response): Promise<void> => {
+    const reader = reply.body?.getReader()
+    await reader?.read()
+    await reader?.cancel()
+  }
+
+  it('is charged although the client closed its stream before the last event', async () => {
+    const { tokens, ask, finished, calls } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    await disconnect(await ask(secret, true))
+    expect(await usedBy(tokens, id)).toBeLessThan(100_000)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await usedBy(tokens, id)).toBe(100_010)
+    expect(finished.map(({ deferred, usage: found }) => [deferred, found?.output.total])).toEqual([
+      [true, undefined],
+      [undefined, 100_000],
+    ])
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(calls.slice(1)).toEqual([fetched])
+  })
+
+  it('is charged once if a call finds its end at the same moment', async () => {
+    const { tokens, ask, get } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    await disconnect(await ask(secret, true))
+    await Promise.all([vi.advanceTimersByTimeAsync(5_000), get(secret)])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await usedBy(tokens, id)).toBe(100_010)
+    expect((await tokens.usage(id)).totals.outputTokens).toBe(100_000)
+  })
+
+  it('is asked for until it has ended', async () => {
+    const { tokens, ask, upstream, calls } = setUp()
+    const { secret, id } = await tokens.issue({ budget })
+    upstream.isRunning = true
+    await ask(secret, false)
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(calls.filter((call) => call === fetched).length).toSatisfy((asked: number) => asked > 10 && asked < 30)
+    upstream.isRunning = false
+    await vi.advanceTimersByTimeAsync(300_000)
+    expect(await usedBy(tokens, id)).toBe(100_010)
+  })
+
+  it.each([
+    ['its client has deleted it', async ({ get }: ReturnType<typeof setUp>, secret: string) => get(secret, 'DELETE')],
+    ['the gateway closes', async ({ gateway }: ReturnType<typeof setUp>) => gateway.close()],
+  ])('is not asked for after %s', async (_, end) => {
+    const scene = setUp()
+    const { secret } = await scene.tokens.issue({ budget })
+    await scene.ask(secret, false)
+    await end(scene, secret)
+    const before = scene.calls.length
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(scene.calls).toHaveLength(before)
+  })
+
+  it('is not asked for if its stream was read to its end', async () => {
+    const { tokens, ask, upstream, calls } = setUp()
+    const { secret } = await tokens.issue({ budget })
+    upstream.events = [event('response.completed', { ...response, status: 'completed', usage })]
+    await (await ask(secret, true)).text()
+    await vi.advanceTimersByTimeAsync(3_600_000)
     expect(calls).toHaveLength(1)
   })
 })

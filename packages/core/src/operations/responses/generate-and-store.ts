@@ -15,6 +15,7 @@ import { settlePrevious } from '../stored-responses.ts'
 import { beginBackground, endInCall, isRunning, settleBackground } from './background.ts'
 import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
 import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
+import { followUp } from './follow-up.ts'
 import {
   type CallerRecords,
   type ForwardedResponse,
@@ -54,7 +55,7 @@ export async function generateAndStore(
     const compaction = planCompaction(call, resolved, 'trigger')
     // The trigger belongs to this request only.
     const conversation = { ...resolved, input: withoutTriggers(resolved.input) }
-    const storing = { shared, records, resolved: conversation, record, logger, isStored, items: new Map() }
+    const storing = { call, records, resolved: conversation, record, logger, isStored, items: new Map() }
     if (compaction.isNative) {
       const { plan } = compaction
       return storeReply(await generateResponse(call, request, { stored, plan }), storing)
@@ -67,7 +68,7 @@ export async function generateAndStore(
   if (!isStored && records.connection === undefined) return generateResponse(call, request, { stored })
   const kept = isStored ? (previous === undefined ? {} : { previous }) : inConnection(received)
   const reply = await generateResponse(call, request, { stored, kept })
-  return storeReply(reply, { shared, records, resolved, record, logger, isStored, items: new Map() })
+  return storeReply(reply, { call, records, resolved, record, logger, isStored, items: new Map() })
 }
 
 /** The response is not stored, but its connection keeps it. */
@@ -78,7 +79,7 @@ function inConnection({ value }: RequestBody): NonNullable<Generation['kept']> {
 
 /** A call whose response is stored. */
 interface StoringCall {
-  readonly shared: RoutedCall['shared']
+  readonly call: RoutedCall
   readonly records: CallerRecords
   readonly resolved: ResolvedRequest
   readonly record: CallRecord
@@ -231,14 +232,16 @@ async function storeResponse(response: JsonObject, storing: StoringCall): Promis
 
 /** Saves the record of a response that its upstream stores. While a background response runs, its reservation is part of the record. */
 async function saveBackground(response: JsonObject, stored: ForwardedResponse, storing: StoringCall): Promise<boolean> {
-  const { record, records, shared } = storing
+  const { record, records, call } = storing
+  const { shared } = call
   const id = itemId(response)
   if (record.settledLater !== true || id === undefined) return saveRecord(response, stored, storing)
   if (record.deferred !== true) {
     if (!isRunning(response)) return saveRecord(response, stored, storing)
     const work = beginBackground(shared, record)
     const isSaved = await saveRecord(response, { ...stored, work }, storing)
-    if (!isSaved) endInCall(shared, record, work)
+    if (isSaved) followAfterCall(storing, id)
+    else endInCall(shared, record, work)
     return isSaved
   }
   if (isRunning(response)) return true
@@ -251,6 +254,19 @@ async function saveBackground(response: JsonObject, stored: ForwardedResponse, s
     await settleBackground({ shared, record, records }, codec, id, known, response)
   else endInCall(shared, record, known.work)
   return saveRecord(response, stored, storing)
+}
+
+/** Follows a background response up when its call ends before it. Keeps nothing of the call: the response may run for hours. */
+function followAfterCall({ call, record, records: { connection: _, ...records } }: StoringCall, id: string): void {
+  const { snapshot, route, shared, transport } = call
+  const { identity, format } = record
+  const { upstreams } = snapshot.config
+  const asking = { id, route, upstreams, shared, transport, records, record: { identity, format } }
+  record.admissions?.push({
+    settle({ deferred }) {
+      if (deferred === true) followUp({ ...asking, signal: shared.closing })
+    },
+  })
 }
 
 /** Makes a response the latest one of its lane, if its request came over a WebSocket. */

@@ -1,4 +1,4 @@
-import { type Canceller, createCanceller } from '../../../base/async.ts'
+import { type Canceller, createCanceller, unref } from '../../../base/async.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import type { ClientSocket, ResponsesSocket } from '../../../config/responses-socket.ts'
 import type { Inbound, Reply } from '../../../http/inbound.ts'
@@ -96,7 +96,7 @@ export class ResponsesConnection implements ResponsesSocket {
       return
     }
     this.#ageTimer = setTimeout(() => this.#expire(), maxAgeMs)
-    if (typeof this.#ageTimer === 'object') this.#ageTimer.unref?.()
+    unref(this.#ageTimer)
     if (this.#ending !== undefined) this.#closeIfIdle()
   }
 
