@@ -110,6 +110,26 @@ describe('a realtime session of a caller with a budget', () => {
     await until(async () => (await tokens.usage(id)).limits[0]?.used === 600, 'the settlement')
   })
 
+  it('is charged the reservation for each response whose end the client does not wait for', async () => {
+    const { setting, tokens, id, connect, finished } = await setUp({ budget: { tokens: 50_000, period: 'total' } })
+    const client = connect()
+    await client.opened
+    const session = await sessionOf(setting)
+    const created = (response: string): string =>
+      JSON.stringify({
+        type: 'response.created',
+        event_id: response,
+        response: { id: response, status: 'in_progress' },
+      })
+    for (const event of [created('one'), done('one'), created('two'), created('three')]) await session.send(event)
+    await until(() => client.messages.length === 5, 'the responses')
+    expect((await tokens.usage(id)).budgets).toMatchObject([{ used: 300 + 4096 }])
+    client.socket.close()
+    await until(() => finished.length === 1, 'the end')
+    expect(finished).toMatchObject([{ usage: { output: { total: 200 } }, unreportedResponses: 2 }])
+    expect((await tokens.usage(id)).budgets).toMatchObject([{ used: 300 + 2 * 4096 }])
+  })
+
   it('continues if a plugin fails in another way than by a GatewayError', async () => {
     const broken: Plugin = {
       name: 'broken',

@@ -88,6 +88,8 @@ export interface CallRecord {
   settledLater?: true | undefined
   /** The admissions are deferred: a later call settles them, and reports the usage. */
   deferred?: true | undefined
+  /** Responses of a session that have begun, and whose usage is not reported yet. */
+  openResponses?: number | undefined
   /** The call is already settled. */
   settled?: boolean | undefined
   /** `onRequest` of the plugins was called, so `onFinish` must follow. */
@@ -131,6 +133,7 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   uncounted: undefined,
   settledLater: undefined,
   deferred: undefined,
+  openResponses: undefined,
   settled: undefined,
   pluginsNotified: undefined,
   attemptsExhausted: undefined,
@@ -195,6 +198,8 @@ export function finishEventOf(
   put(event, 'units', billedUnits(record))
   put(event, 'estimate', record.estimate)
   if (isAbandoned(record)) event.abandoned = true
+  // While the session runs, the usage of an open response is not missing.
+  if (record.settled === true && record.openResponses) event.unreportedResponses = record.openResponses
   if (record.uncounted === true && ending.outcome === 'finished') event.uncounted = true
   put(event, 'error', ending.error)
   if (record.firstEventAt !== undefined) event.firstEventMs = record.firstEventAt - record.startedAt

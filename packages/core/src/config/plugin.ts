@@ -88,9 +88,14 @@ export interface FinishEvent<I extends Identity = Identity> {
   readonly uncounted?: true
   /**
    * The call has begun a background response, which had not ended yet. Its usage and cost are reported later by another event with this
-   * `requestId`, when a call finds that it has ended.
+   * `requestId`, when a call or the gateway finds that it has ended.
    */
   readonly deferred?: true
+  /**
+   * Number of responses of a realtime session that had begun when it ended, and whose usage the upstream therefore did not report. The
+   * upstream probably bills them, and `usage` does not contain them. Absent: none.
+   */
+  readonly unreportedResponses?: number
   /** Cost of the call, from the first plugin whose `costOf` returns one. Absent: unknown. */
   readonly cost?: Cost
   readonly losses: readonly Loss[]

@@ -39,6 +39,8 @@ export interface LedgerRecord {
   readonly uncounted?: true
   /** The call has begun a background response. A later record with the same `id` has its usage and cost. Sums leave this one out. */
   readonly deferred?: true
+  /** Number of responses of a realtime session that the upstream probably bills, and whose usage it did not report before the session ended. */
+  readonly unreportedResponses?: number
   readonly units?: {
     readonly images?: number
     readonly seconds?: number
@@ -96,6 +98,7 @@ export function recordOf(event: FinishEvent): LedgerRecord {
     ...(event.abandoned === true ? { abandoned: true } : {}),
     ...(event.uncounted === true ? { uncounted: true } : {}),
     ...(event.deferred === true ? { deferred: true } : {}),
+    ...(event.unreportedResponses === undefined ? {} : { unreportedResponses: event.unreportedResponses }),
     ...(units === undefined ? {} : { units: unitsOf(units) }),
     ...(cost === undefined || !Number.isFinite(cost.amount)
       ? {}

@@ -100,6 +100,13 @@ describe('a call with unknown usage', () => {
     expect(settlePriced(end)).toMatchObject({ actual: nothing, add: { unpriced: 0 } })
     expect(settlePriced({ attempts: [] })).toMatchObject({ actual: nothing, add: { unpriced: 0 } })
   })
+  it('of a session keeps the reserved amounts for each response without usage, and adds them to the known usage', () => {
+    const doubled = { requests: 1, tokens: 300, inputTokens: 200, outputTokens: 100, money: 4_000_000 }
+    expect(settlePriced({ ...atWork, unreportedResponses: 1 }).actual).toEqual(asReserved)
+    expect(settlePriced({ ...atWork, unreportedResponses: 2 }).actual).toEqual(doubled)
+    const known = { ...atWork, ...took(100, 50), upstream: 'openai', upstreamModel: 'gpt-5' }
+    expect(settlePriced({ ...known, unreportedResponses: 1 }).actual).toEqual(doubled)
+  })
   it('is priced as usual if a part of its usage is known', () => {
     const abandoned = { attempts: [attempt], outcome: 'aborted', abandoned: true } as const
     expect(settlePriced({ ...abandoned, ...took(80, 0), basis: 'partial' })).toMatchObject({

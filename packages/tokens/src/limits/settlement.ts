@@ -30,12 +30,14 @@ function createActualUse(
   money: number | undefined,
   worked: boolean,
 ): (reserved: ReservedMeter) => number {
-  const { usage, units, outcome } = event
+  const { usage, units, outcome, unreportedResponses = 0 } = event
   const input = toWholeCount(usage?.input.total ?? 0)
   const output = toWholeCount(usage?.output.total ?? 0)
   // A model may have worked, and no usage is known: the reservation is kept, because a call must not become free this way.
   const isUseUnknown = worked && usage === undefined && units === undefined
-  const tokensOf = (reported: number, reserved: number): number => (isUseUnknown ? reserved : reported)
+  // The reservation of a session is for one response. It also stands for each one whose usage was not reported.
+  const responses = Math.max(unreportedResponses, isUseUnknown ? 1 : 0)
+  const tokensOf = (reported: number, reserved: number): number => (isUseUnknown ? 0 : reported) + responses * reserved
   return ({ of, meter }) => {
     switch (of) {
       case 'requests':
@@ -50,8 +52,8 @@ function createActualUse(
       case 'tokens':
         return tokensOf(toWholeCount(input + output), meter.amount)
       case 'money':
-        if (money !== undefined || !worked) return money ?? 0
-        return Math.max(meter.amount, leastCost(event, prices))
+        if (money !== undefined || !worked) return (money ?? 0) + unreportedResponses * meter.amount
+        return Math.max(Math.max(1, unreportedResponses) * meter.amount, leastCost(event, prices))
     }
   }
 }

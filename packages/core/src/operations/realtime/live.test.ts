@@ -197,6 +197,7 @@ describe("a session of Gemini's Live API", () => {
           input: { total: 106, cacheRead: 20, audio: 40, tool: 5 },
           output: { total: 42, audio: 30, reasoning: 10 },
         },
+        unreportedResponses: 1,
       },
     ])
   })

@@ -87,8 +87,13 @@ export const liveNaming: ModelNaming = {
 /** Each turn reports its own usage once, with `turnComplete`. */
 export const liveUsage: UsageReader = {
   sign: '"usageMetadata"',
+  begin(record, text) {
+    if (text.includes('"modelTurn"') || text.includes('"toolCall"')) record.openResponses = 1
+  },
   add(record, { usageMetadata }) {
     const usage = decodeUsage(usageMetadata)
-    if (usage !== undefined) record.usage = addUsage(record.usage, usage)
+    if (usage === undefined) return
+    record.openResponses = 0
+    record.usage = addUsage(record.usage, usage)
   },
 }

@@ -237,6 +237,28 @@ describe('a session', () => {
     })
   })
 
+  it('counts the responses that had begun, and reported no usage before its end', async () => {
+    const { session, finished } = setUp()
+    const { readUpstream, settle } = await session()
+    const created = '{"type" : "response.created","response":{"id":"r"}}'
+    for (const text of [
+      done(1, 2),
+      created,
+      created,
+      // Quoted in a text.
+      JSON.stringify({ type: 'response.output_text.done', text: created, x: 'response.created' }),
+      done(1, 2),
+    ])
+      readUpstream(text)
+    settle({ outcome: 'aborted' })
+    expect(finished).toMatchObject([{ unreportedResponses: 1, usage: { output: { total: 4 } } }])
+    const other = await session()
+    other.readUpstream(created)
+    other.readUpstream(done(1, 2))
+    other.settle({ outcome: 'aborted' })
+    expect(finished[1]).not.toHaveProperty('unreportedResponses')
+  })
+
   it('has no usage without a response', async () => {
     const { session, finished } = setUp()
     ;(await session()).settle({ outcome: 'aborted' })

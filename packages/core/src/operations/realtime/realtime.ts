@@ -238,6 +238,7 @@ function sessionOf<Socket>(
     readsBinary,
     passesUnread: kind.isContent,
     readUpstream(text) {
+      usage.begin(record, text)
       const suspected = mayHaveErrorMember(text) || redactor.hasCredential(text)
       if (!suspected && text.startsWith('{') && !text.includes(usage.sign)) return text
       const event = parse(text)

@@ -295,11 +295,19 @@ describe('an open transcription session', () => {
       done({ type: 'duration', seconds: 2 }),
       done(null),
       JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: 99, output_tokens: 99 } } }),
+      // One of three turns is not transcribed before the end.
+      ...Array.from({ length: 3 }, () => '{"type":"input_audio_buffer.committed","item_id":"i"}'),
+      '{"type":"conversation.item.input_audio_transcription.failed","item_id":"i","error":{}}',
+      done({ type: 'duration', seconds: 0 }),
     ])
       expect(readUpstream(text)).toBe(text)
     settle({ outcome: 'finished' })
     expect(finished).toMatchObject([
-      { usage: { input: { total: 20, audio: 16 }, output: { total: 8 } }, units: { seconds: 3.5 } },
+      {
+        usage: { input: { total: 20, audio: 16 }, output: { total: 8 } },
+        units: { seconds: 3.5 },
+        unreportedResponses: 1,
+      },
     ])
   })
 })

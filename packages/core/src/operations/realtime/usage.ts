@@ -3,14 +3,32 @@ import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { Usage } from '../../formats/ir.ts'
 
 /** The part of a call record that holds the usage of a session. */
-export type SessionUsage = Pick<CallRecord, 'usage' | 'units'>
+export type SessionUsage = Pick<CallRecord, 'usage' | 'units' | 'openResponses'>
 
 /** How the usage of a session is read from the events of its upstream. */
 export interface UsageReader {
   /** A text that every event with usage contains. Other events are not parsed. */
   readonly sign: string
-  /** Adds the usage of an event, if it has any. */
+  /** Counts the response that an event begins, if it does. Called for every event, so it does not parse. */
+  begin(record: SessionUsage, text: string): void
+  /** Adds the usage of an event, if it has any, and counts the response that it ends. */
   add(record: SessionUsage, event: JsonObject): void
+}
+
+/**
+ * Returns the counter of responses that begin with an event. A text within a string has no match, because its quotes are escaped.
+ *
+ * @param sign a text of each match, which is found faster
+ */
+const beginsWith =
+  (type: RegExp, sign: string) =>
+  (record: SessionUsage, text: string): void => {
+    if (text.includes(sign) && type.test(text)) record.openResponses = (record.openResponses ?? 0) + 1
+  }
+
+/** Counts the end of a response. Servers may leave out the event of its beginning. */
+const end = (record: SessionUsage): void => {
+  record.openResponses = Math.max(0, (record.openResponses ?? 0) - 1)
 }
 
 const count = (value: Json | undefined): number =>
@@ -43,17 +61,25 @@ function openaiUsage(usage: JsonObject): Usage {
 /** The usage of responses. That of input transcriptions is billed to another model. */
 export const responseUsage: UsageReader = {
   sign: '"response.done"',
+  begin: beginsWith(/"type"\s*:\s*"response\.created"/, '"response.created"'),
   add(record, event) {
+    if (event.type !== 'response.done') return
+    end(record)
     const { usage } = part(event, 'response')
-    if (event.type === 'response.done' && isObject(usage)) record.usage = addUsage(record.usage, openaiUsage(usage))
+    if (isObject(usage)) record.usage = addUsage(record.usage, openaiUsage(usage))
   },
 }
 
+const transcribed = 'conversation.item.input_audio_transcription'
+
 /** The usage of transcriptions: tokens, or seconds of audio. */
 export const transcriptionUsage: UsageReader = {
-  sign: 'input_audio_transcription.completed"',
+  sign: 'input_audio_transcription.',
+  begin: beginsWith(/"type"\s*:\s*"input_audio_buffer\.committed"/, '"input_audio_buffer.committed"'),
   add(record, { type, usage }) {
-    if (type !== 'conversation.item.input_audio_transcription.completed' || !isObject(usage)) return
+    if (type !== `${transcribed}.completed` && type !== `${transcribed}.failed`) return
+    end(record)
+    if (!isObject(usage)) return
     if (usage.type === 'duration')
       record.units = { ...record.units, seconds: (record.units?.seconds ?? 0) + count(usage.seconds) }
     else record.usage = addUsage(record.usage, openaiUsage(usage))
