@@ -65,6 +65,7 @@ describe('docs/guide/ledger.md', () => {
     abandoned: false,
     uncounted: false,
     deferred: false,
+    unreportedResponses: false,
     units: false,
     cost: false,
     currency: false,
