@@ -78,7 +78,14 @@ export type {
   RealtimeTransportRequest,
 } from './config/realtime.ts'
 export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
-export type { ClientSocket, ResponsesSocket, ResponsesSocketOpening } from './config/responses-socket.ts'
+export type {
+  ClientSocket,
+  ResponsesSocket,
+  ResponsesSocketOpening,
+  UpstreamDial,
+  UpstreamSocket,
+  UpstreamSocketRequest,
+} from './config/responses-socket.ts'
 export type { Cooldown, CooldownReason, HealthState, ResponseStore } from './config/stores.ts'
 export type { AdaptationName } from './formats/adaptations/adaptations.ts'
 export type { HostedBody } from './formats/codec.ts'
@@ -152,4 +159,4 @@ export type {
 } from './upstreams/upstream.ts'
 export { type VertexOptions, vertex } from './upstreams/vertex.ts'
 export { voyage } from './upstreams/voyage.ts'
-export { xai } from './upstreams/xai.ts'
+export { type XaiOptions, xai } from './upstreams/xai.ts'

@@ -35,4 +35,9 @@ export {
   listenRealtime,
   type RealtimeRefusal,
 } from './servers/realtime.ts'
+export {
+  createResponsesSockets,
+  type FakeResponsesSocket,
+  type FakeResponsesSockets,
+} from './servers/responses-socket.ts'
 export { FaultError } from './wire/faults.ts'

@@ -1,7 +1,14 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createGateway, type FinishEvent, type Gateway, type GatewayConfig, type Identity } from '@modelgate/core'
-import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
+import { createGateway, type FinishEvent, type Gateway, type GatewayConfig, type Identity, openai } from '@modelgate/core'
+import {
+  createFakeProvider,
+  createResponsesSockets,
+  type FakeProvider,
+  type FakeProviderOptions,
+  type FakeResponsesSockets,
+  listen,
+} from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
 import { onTestFinished } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
@@ -19,6 +26,8 @@ type Message = SocketEvent & Partial<Omit<SocketError, keyof SocketEvent>>
 export interface RawClient {
   readonly socket: WebSocket
   readonly messages: Message[]
+  /** The messages as received. */
+  readonly texts: string[]
   readonly opened: Promise<void>
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
   /** The HTTP response instead of the upgrade. */
@@ -36,6 +45,8 @@ export interface SocketFixture {
   readonly server: Server
   readonly port: number
   readonly finished: FinishEvent[]
+  /** The WebSockets that the upstream accepts. */
+  readonly upstream: FakeResponsesSockets
   /** Opens a WebSocket with the token. */
   ws(options?: ClientOptions & { readonly protocols?: readonly string[]; readonly path?: string }): RawClient
 }
@@ -43,22 +54,30 @@ export interface SocketFixture {
 const isTerminal = ({ type, status }: Message): boolean =>
   type === 'response.completed' || type === 'response.failed' || (type === 'error' && status !== undefined)
 
+/** An upstream in the format responses that also accepts a WebSocket. */
+export const socketUpstream = (baseURL: string, apiKey = upstreamKey) =>
+  openai({ apiKey, baseURL, formats: ['responses'], webSocket: true })
+
 export async function startSockets({
   upstream = 'chat',
   config = {},
   start = realtimeServers[0]?.start,
+  fakeOptions = {},
 }: {
-  readonly upstream?: Format
+  /** `socket`: the format responses, with a WebSocket. */
+  readonly upstream?: Format | 'socket'
+  readonly fakeOptions?: FakeProviderOptions
   readonly config?: Partial<GatewayConfig<'up'>>
   readonly start?: ((gateway: Gateway) => Promise<Server>) | undefined
 } = {}): Promise<SocketFixture> {
   if (start === undefined) throw new Error('no server')
-  const fake = createFakeProvider({ apiKey: upstreamKey })
-  const provider = await listen(fake)
+  const fake = createFakeProvider({ apiKey: upstreamKey, ...fakeOptions })
+  const upstreamSockets = await createResponsesSockets(fake)
+  const provider = await listen(fake, { upgrade: upstreamSockets.upgrade })
   const finished: FinishEvent[] = []
   const gateway = createGateway({
     auth: (given): Identity | null => (given === token ? { id: 'rita' } : given === otherToken ? { id: 'ned' } : null),
-    upstreams: { up: upstreamOf(upstream, provider.origin) },
+    upstreams: { up: upstream === 'socket' ? socketUpstream(provider.url) : upstreamOf(upstream, provider.origin) },
     models: { '*': 'up' },
     logger: false,
     retry: false,
@@ -83,6 +102,7 @@ export async function startSockets({
     server,
     port,
     finished,
+    upstream: upstreamSockets,
     ws({ protocols = [], path = '/v1/responses', ...options } = {}) {
       const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, [...protocols], {
         headers: { authorization: `Bearer ${token}` },
@@ -90,11 +110,16 @@ export async function startSockets({
       })
       clients.push(socket)
       const messages: Message[] = []
-      socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString()) as Message))
+      const texts: string[] = []
+      socket.on('message', (data: Buffer) => {
+        texts.push(data.toString())
+        messages.push(JSON.parse(data.toString()) as Message)
+      })
       socket.on('error', () => {})
       return {
         socket,
         messages,
+        texts,
         opened: new Promise((resolve) => socket.once('open', () => resolve())),
         closed: new Promise((resolve) =>
           socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),

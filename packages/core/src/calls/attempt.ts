@@ -284,6 +284,7 @@ export class Attempt {
     }
     put(sent, 'connectMs', limits.connectMs)
     if (!resend) sent.resend = false
+    put(sent, 'webSocket', request.webSocket)
     if (upstream.authorize === undefined) return transport(sent)
     const call = { method, url, headers, body }
     return addCredentials(upstream, call, signal).then((headers) => transport({ ...sent, headers }))

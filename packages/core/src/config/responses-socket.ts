@@ -1,4 +1,5 @@
 import type { Reply } from '../http/inbound.ts'
+import type { RealtimeTransportRequest } from './realtime.ts'
 
 /** A client's WebSocket, as an adapter presents it to the gateway. */
 export interface ClientSocket {
@@ -19,6 +20,34 @@ export interface ClientSocket {
   /** Closes the connection at once. */
   terminate(): void
 }
+
+/** A WebSocket to an upstream, as an adapter presents it to the gateway. */
+export interface UpstreamSocket {
+  /** Sends a text message. */
+  send(message: string): void
+  /** Stops reading messages. Messages that have already been read may still arrive. */
+  pause(): void
+  /** Reads messages again. */
+  resume(): void
+  /** Closes the connection at once. */
+  terminate(): void
+}
+
+/** The request for a WebSocket to an upstream, with what to call for its events. */
+export interface UpstreamSocketRequest extends RealtimeTransportRequest {
+  /** Milliseconds between pings. A socket without a sign of life for several pings must be closed. */
+  readonly heartbeatMs: number
+  /** Must be called with each message, in order. */
+  onMessage(data: Uint8Array): void
+  /** Must be called once, when an open socket has closed. */
+  onClose(): void
+}
+
+/**
+ * Opens a WebSocket to an upstream. Resolves to undefined if the upstream responds otherwise than with 101. Rejects if no response
+ * arrives, or as soon as the signal is aborted.
+ */
+export type UpstreamDial = (request: UpstreamSocketRequest) => Promise<UpstreamSocket | undefined>
 
 /** A WebSocket on which a client creates responses (`/v1/responses`), for the adapter that owns the connection. */
 export interface ResponsesSocket {

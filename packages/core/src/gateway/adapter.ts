@@ -1,6 +1,6 @@
 // `@modelgate/core/adapter`: the functions of a gateway that adapters of hosts need. They may change in any minor version.
 import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
-import type { ResponsesSocketOpening } from '../config/responses-socket.ts'
+import type { ResponsesSocketOpening, UpstreamDial } from '../config/responses-socket.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RouteMatch } from '../operations/route.ts'
@@ -35,8 +35,9 @@ export interface AdapterFunctions {
    *
    * @param inbound kept as long as the connection: it should hold the headers only
    * @param transport sends the upstream calls; default: the one that `gateway.fetch` uses
+   * @param dial opens WebSockets to upstreams that serve responses on them; default: none, so that all are called over HTTP
    */
-  responses(inbound: Inbound, transport?: Transport): Promise<ResponsesSocketOpening>
+  responses(inbound: Inbound, transport?: Transport, dial?: UpstreamDial): Promise<ResponsesSocketOpening>
   /**
    * Resolves when the modules that calls can need have been loaded, or when the first call has stopped the loading. A server that waits for
    * it before it listens has a fast first call. Never rejects.

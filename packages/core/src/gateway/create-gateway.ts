@@ -151,7 +151,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       })
       return result.opened ?? { ok: false, reply }
     },
-    async responses(inbound, transport = webTransport) {
+    async responses(inbound, transport = webTransport, dial) {
       const { openSocket, ResponsesSockets } = await import('./open-socket.ts')
       sockets ??= new ResponsesSockets()
       const found = matchUpgrade(current, inbound.path)
@@ -159,6 +159,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       return openSocket(sockets, inbound, current, {
         found,
         run: (frame, handler) => run(frame, transport, handler),
+        dial,
         reject: (error) => refuse(error, codec, { requestId: newId('req_') }, found, inbound),
         stopped: closing && shuttingDown(),
       })

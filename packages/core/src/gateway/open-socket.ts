@@ -29,7 +29,7 @@ export class ResponsesSockets {
   async open(
     inbound: Inbound,
     { config, shared }: ConfigSnapshot,
-    host: Pick<SocketHost, 'run' | 'reject'>,
+    host: Pick<SocketHost, 'run' | 'reject' | 'dial'>,
   ): Promise<ResponsesConnection> {
     const { limits } = shared
     checkHandshake(inbound)
@@ -85,7 +85,7 @@ function withoutHandshake(inbound: Inbound): Inbound {
 }
 
 /** What a connection needs of the gateway that opens it. */
-interface OpeningGateway extends Pick<SocketHost, 'run' | 'reject'> {
+interface OpeningGateway extends Pick<SocketHost, 'run' | 'reject' | 'dial'> {
   /** The route of the upgrade's path. */
   readonly found: RouteMatch | null
   /** Set if the gateway shuts down. */

@@ -19,6 +19,11 @@ export interface TransportRequest {
    * `resent` on the response or on the error that it rejects with.
    */
   readonly resend?: boolean
+  /**
+   * True: the URL also accepts a WebSocket on which this body can be sent as a message. A transport that holds such a WebSocket may use
+   * it. Default: false.
+   */
+  readonly webSocket?: boolean
   /** On abort the upstream connection is closed at once, before the headers or within the body. */
   readonly signal: Signal
 }

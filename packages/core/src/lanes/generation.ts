@@ -116,7 +116,10 @@ export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarge
   const ends = hosting?.modelInPath ?? codec.modelInPath
   const url = callUrl(upstream, upstream.formats[format] as string, stream ? ends?.stream : ends?.whole, model)
   // A body that is already in the host's form keeps every byte.
-  if (lane.isHosted !== true || hosting === undefined) return { lane, url, codec, hosting }
+  if (lane.isHosted !== true || hosting === undefined) {
+    const request = { lane, url, codec, hosting }
+    return stream && upstream.webSockets?.includes(format) === true ? { ...request, webSocket: true } : request
+  }
   const { edit: _, editHosted, ...others } = hosting
   return { lane, url, codec, hosting: editHosted === undefined ? others : { ...others, edit: editHosted } }
 }

@@ -38,6 +38,8 @@ export interface TargetRequest {
   readonly upgrade?: { headers(key: number | undefined): Readonly<Record<string, string>> }
   /** The target's `defaults` and `overrides` do not apply: the request generates nothing. */
   readonly ignoresOverrides?: boolean
+  /** See TransportRequest. */
+  readonly webSocket?: boolean
   /** The body before the target's `defaults` and `overrides`. Absent: they changed nothing. */
   readonly clientBody?: Lane['body']
 }

@@ -21,6 +21,8 @@ import type { CallerRecords } from './responses/records.ts'
 export interface HandlerConfig {
   readonly config: GatewayConfig
   readonly shared: GatewayContext
+  /** Replaces the adapter's transport. */
+  readonly transport: Transport | undefined
   /** Responses are stored for later calls. */
   readonly keepsResponses: boolean
   recordsOf(identity: Identity | null): Promise<CallerRecords>

@@ -1,5 +1,6 @@
 import type { Quirks } from '../formats/target-traits.ts'
 import { authorizeWithToken, type TokenSource } from './access-token.ts'
+import { webSocketsBy } from './openai-compatible.ts'
 import { openaiModels } from './openai-models.ts'
 import {
   apiKeyHeaders,
@@ -45,6 +46,11 @@ export interface AzureOptions extends UpstreamOptions {
    * remaining formats.
    */
   formats?: readonly AzureFormat[]
+  /**
+   * The API accepts requests in the format responses on a WebSocket, at the URL of the format. Default: true for `v1` with `resource`, and
+   * false for other APIs and with `baseURL`.
+   */
+  webSocket?: boolean
 }
 
 const defaultVersions: { readonly [A in AzureApi]?: string } = {
@@ -68,6 +74,7 @@ export function azure(options: AzureOptions): Upstream {
     api = apiVersion !== undefined && isDated(apiVersion) ? 'deployments' : 'v1',
     headers = {},
     formats = hasResponses(api, apiVersion) ? ['chat', 'responses'] : ['chat'],
+    webSocket = api === 'v1' && baseURL === undefined,
     modelRules,
   } = options
   const version = apiVersion ?? defaultVersions[api]
@@ -85,6 +92,7 @@ export function azure(options: AzureOptions): Upstream {
     baseURL: addressOf(resource, baseURL, messages || api === 'inference'),
     ...azurePaths(api, formats),
     ...azureServes(formats),
+    ...webSocketsBy(formats, webSocket),
     ...(version === undefined ? {} : { query: `?api-version=${encodeURIComponent(version)}` }),
     ...apiKeyHeaders(apiKey, carry, {
       ...(messages ? { 'anthropic-version': '2023-06-01' } : {}),

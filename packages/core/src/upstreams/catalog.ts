@@ -88,7 +88,7 @@ export const providerCatalog = defineCatalog({
     title: 'OpenAI',
     documentation: 'https://platform.openai.com/docs/api-reference',
     create: openai,
-    options: formats('chat', 'responses'),
+    options: { ...formats('chat', 'responses'), webSocket: 'flag' },
     ...environment('OPENAI', { models: ['gpt-5', 'gpt-*', 'chatgpt-*', 'codex-*', 'o1*', 'o3*', 'o4*'] }),
   },
   anthropic: {
@@ -121,7 +121,7 @@ export const providerCatalog = defineCatalog({
     title: 'xAI',
     documentation: 'https://docs.x.ai/docs/api-reference',
     create: xai,
-    options: formats('responses', 'chat'),
+    options: { ...formats('responses', 'chat'), webSocket: 'flag' },
     ...environment('XAI', { models: ['grok-4', 'grok-*'] }),
   },
   cohere: {
@@ -188,6 +188,7 @@ export const providerCatalog = defineCatalog({
       api: ['v1', 'deployments', 'inference'],
       apiVersion: 'text',
       ...formats('chat', 'responses', 'messages'),
+      webSocket: 'flag',
     },
     example: { resource: 'resource', apiKey: 'key', formats: ['chat', 'responses', 'messages'] },
     environment: {
@@ -284,6 +285,7 @@ export const providerCatalog = defineCatalog({
           'speech',
         ],
       },
+      webSocket: 'flag',
       realtime: 'flag',
       compaction: { someOf: ['path', 'trigger'] },
     },

@@ -32,6 +32,8 @@ export interface CompatibleOptions extends UpstreamOptions {
    * `compaction_trigger` (`'trigger'`). Default: none; the gateway then lets a model write a summary.
    */
   compaction?: readonly CompactionWay[]
+  /** The server accepts requests in the format responses on a WebSocket, at the URL of the format. Default false. */
+  webSocket?: boolean
   /** Enables realtime sessions: a WebSocket at `/realtime`. Default false. */
   realtime?: boolean
   /**
@@ -74,6 +76,10 @@ export const compactionBy = (
     ? { compaction: Object.assign({}, ...ways.map((way) => compactionFacts[way])) }
     : {}
 
+/** Returns the formats in which an upstream accepts requests on a WebSocket. Only responses can be requested so. */
+export const webSocketsBy = (formats: readonly string[], webSocket: boolean): Pick<Upstream, 'webSockets'> =>
+  webSocket && formats.includes('responses') ? { webSockets: ['responses'] } : {}
+
 /** Returns the problems of the option `compaction`. */
 export const compactionProblems = (ways: readonly CompactionWay[] = []): string[] =>
   ways
@@ -114,6 +120,7 @@ export function compatibleUpstream({
   countTokens = [],
   operations = ['embeddings'],
   compaction = [],
+  webSocket = false,
   realtime = false,
   quirks = {},
   modelRules,
@@ -125,6 +132,7 @@ export function compatibleUpstream({
     countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
     operations: Object.fromEntries(operations.map((name) => [name, operationPaths[name]])),
     ...compactionBy(formats, compaction),
+    ...webSocketsBy(formats, webSocket),
     ...(realtime ? { realtime: '/realtime' } : {}),
     ...apiKeyHeaders(apiKey, bearerHeader, {
       ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}),

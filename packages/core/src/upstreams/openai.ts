@@ -1,4 +1,4 @@
-import { type CompactionWay, compactionBy, compactionProblems } from './openai-compatible.ts'
+import { type CompactionWay, compactionBy, compactionProblems, webSocketsBy } from './openai-compatible.ts'
 import { openaiModels } from './openai-models.ts'
 import {
   apiKeyHeaders,
@@ -22,6 +22,11 @@ export interface OpenAIOptions extends UpstreamOptions {
    * Default: both at OpenAI's own address, none at another `baseURL`.
    */
   compaction?: readonly CompactionWay[]
+  /**
+   * The server accepts requests in the format responses on a WebSocket, at the URL of the format. Default: true at OpenAI's own address,
+   * false at another `baseURL`.
+   */
+  webSocket?: boolean
 }
 
 const paths = { chat: '/chat/completions', responses: '/responses' } as const
@@ -35,6 +40,7 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     formats = ['chat', 'responses'],
     // Other servers with OpenAI's formats, reached through `baseURL`, may not compact.
     compaction = options.baseURL === undefined ? ['path', 'trigger'] : [],
+    webSocket = options.baseURL === undefined,
     modelRules,
   } = options
   const problems = [
@@ -47,6 +53,7 @@ export function openai(options: OpenAIOptions = {}): Upstream {
   return createUpstream(problems, () => ({
     baseURL: cleanBaseURL(baseURL),
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
+    ...webSocketsBy(formats, webSocket),
     realtime: '/realtime',
     objects: {
       files: { chat: '/files' },

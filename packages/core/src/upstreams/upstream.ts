@@ -40,6 +40,11 @@ export interface Upstream {
    * `baseURL`; `trigger`: it accepts the item `compaction_trigger`. Default: neither; the gateway then lets a model write a summary.
    */
   readonly compaction?: { readonly path?: string; readonly trigger?: true }
+  /**
+   * Formats in which the provider also accepts requests on a WebSocket, at the URL of the format. A client's own WebSocket then holds one
+   * to the provider. Default: none.
+   */
+  readonly webSockets?: readonly UpstreamFormat[]
   /** Path of the WebSocket for realtime sessions, below `baseURL`. Default: the provider has none. */
   readonly realtime?: string
   /** Path of the WebSocket for sessions of Gemini's Live API, below `baseURL`. Default: the provider has none. */

@@ -2,11 +2,20 @@ import type { ModelRule, ModelSetting } from '../formats/target-traits.ts'
 import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 
+/** Options of `xai`. */
+export interface XaiOptions extends FormatOptions<'responses' | 'chat'> {
+  /**
+   * The server accepts requests in the format responses on a WebSocket, at the URL of the format. Default: true at xAI's own address,
+   * false at another `baseURL`.
+   */
+  webSocket?: boolean
+}
+
 /**
  * Creates the upstream for xAI. `baseURL` defaults to `https://api.x.ai`; it may include `/v1`. Formats: responses and chat. xAI
  * has removed its messages endpoint.
  */
-export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream =>
+export const xai = (options: XaiOptions = {}): Upstream =>
   compatibleProvider(
     {
       baseURL: 'https://api.x.ai',
@@ -16,6 +25,7 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
       operations: ['images'],
       realtime: true,
       compaction: ['path'],
+      webSocket: options.webSocket ?? options.baseURL === undefined,
       modelRules: xaiModels,
       quirks: {
         maxTokensField: 'max_completion_tokens',

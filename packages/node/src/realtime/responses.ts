@@ -1,6 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Canceller, ClientSocket, Inbound, Reply, ResponsesSocket, Transport } from '@modelgate/core'
+import type {
+  Canceller,
+  ClientSocket,
+  Inbound,
+  Reply,
+  ResponsesSocket,
+  Transport,
+  UpstreamDial,
+} from '@modelgate/core'
 import type { AdapterFunctions } from '@modelgate/core/adapter'
 import { WebSocket } from 'ws'
 import { waitForTurn } from '../scheduling/work-queue.ts'
@@ -12,18 +20,20 @@ import { maxUnansweredPings, WatchedSocketClient } from './watched-socket-client
  *
  * @param url path and query without the host's mount prefix
  * @param transport sends the upstream calls
+ * @param dial opens WebSockets to upstreams that serve responses on them; undefined: all are called over HTTP
  * @returns the response to send instead of a 101; undefined if the connection is open or the client has disconnected
  */
 export async function serveResponses(
   { responses }: AdapterFunctions,
   transport: Transport,
+  dial: UpstreamDial | undefined,
   req: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   url: string,
 ): Promise<Reply | undefined> {
   const waiting = watchWaitingClient(socket, head)
-  const opening = await responses(inboundOf(req, url, waiting.signal), transport)
+  const opening = await responses(inboundOf(req, url, waiting.signal), transport, dial)
   const early = waiting.stop()
   if (!opening.ok) return opening.reply
   const { socket: served } = opening

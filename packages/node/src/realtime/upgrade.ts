@@ -8,16 +8,17 @@ import { sharedTransport } from '../transport/undici-transport.ts'
 import { createDial, type DialTls } from './dial.ts'
 import { serveResponses } from './responses.ts'
 import { serveRealtime } from './session.ts'
+import { createUpstreamDial } from './upstream-dial.ts'
 
 /** Options of `nodeUpgrade`. */
 export interface UpgradeOptions {
   /** Path prefix under which the host mounts the gateway (`/ai`), if the gateway has no `basePath`. Default: none. */
   basePath?: string
-  /** TLS options, for realtime upstreams behind a private certificate authority. */
+  /** TLS options of the WebSockets to upstreams, for those behind a private certificate authority. */
   tls?: DialTls
   /**
-   * Sends the upstream calls of responses over WebSockets. Pass the one that the request listener uses, if you set one there. Default: one
-   * `undiciTransport()` shared by the whole process.
+   * Sends the upstream calls of responses over WebSockets. Pass the one that the request listener uses, if you set one there: it then
+   * sends all of them, also to upstreams that accept a WebSocket. Default: one `undiciTransport()` shared by the whole process.
    */
   transport?: Transport
 }
@@ -36,8 +37,10 @@ export function nodeUpgrade(
   gateway: Gateway,
   options: UpgradeOptions = {},
 ): (req: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  const { basePath = '', tls, transport = sharedTransport() } = options
+  const { basePath = '', tls, transport } = options
   const dial = createDial(tls)
+  // A transport of the user may lead through a proxy, which a WebSocket would bypass.
+  const dialResponses = transport === undefined ? createUpstreamDial(dial) : undefined
   const adapter = adapterFunctions(gateway)
   return function (this: unknown, req, socket, head) {
     const url = pathBelow(pathOf(req.url ?? '/'), basePath)
@@ -53,7 +56,7 @@ export function nodeUpgrade(
         ? plainResponse(gateway, req, url ?? '/')
         : upgrade === 'realtime'
           ? serveRealtime(adapter, dial, req, socket, head, url)
-          : serveResponses(adapter, transport, req, socket, head, url)
+          : serveResponses(adapter, transport ?? sharedTransport(), dialResponses, req, socket, head, url)
     response.then(
       (reply) => {
         if (reply !== undefined) send(socket, reply)

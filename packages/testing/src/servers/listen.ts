@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { FakeProvider } from '../provider/provider.ts'
 import { FaultError } from '../wire/faults.ts'
 
@@ -8,6 +9,8 @@ export interface ListenOptions {
   port?: number
   /** Default `127.0.0.1`. */
   host?: string
+  /** Handler of the server's `upgrade` event: `createResponsesSockets(provider).upgrade`. Default: none. */
+  upgrade?: (request: IncomingMessage, socket: Duplex, head: Uint8Array) => void
 }
 
 /** A fake provider on a socket. */
@@ -43,6 +46,14 @@ export async function listen(provider: FakeProvider, options: ListenOptions = {}
     })
   })
   server.keepAliveTimeout = 60_000
+  const upgraded = new Set<Duplex>()
+  const { upgrade } = options
+  if (upgrade !== undefined)
+    server.on('upgrade', (request, socket, head) => {
+      upgraded.add(socket)
+      socket.on('close', () => upgraded.delete(socket))
+      upgrade(request, socket, head)
+    })
   const bind = (port: number): Promise<number> =>
     new Promise((resolve, reject) => {
       server.once('error', reject)
@@ -62,6 +73,8 @@ export async function listen(provider: FakeProvider, options: ListenOptions = {}
   const close = async (): Promise<void> => {
     const stopped = stop()
     server.closeAllConnections()
+    // The server no longer manages upgraded connections, but waits for them.
+    for (const socket of upgraded) socket.destroy()
     await stopped
   }
   return {

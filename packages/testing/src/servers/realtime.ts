@@ -136,7 +136,7 @@ export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Pro
         server.handleUpgrade(request, socket, head as Parameters<typeof server.handleUpgrade>[2], (accepted) => {
           sessions.push(open(accepted, url, request, options))
         })
-      else socket.end(plain(refusal))
+      else socket.end(plainRefusal(refusal))
     },
   }
 }
@@ -280,7 +280,8 @@ function open(socket: WebSocket, url: URL, request: IncomingMessage, options: Fa
   return session
 }
 
-function plain({ status, headers = {}, body = '' }: RealtimeRefusal): string {
+/** Returns the HTTP response that refuses an upgrade. */
+export function plainRefusal({ status, headers = {}, body = '' }: RealtimeRefusal): string {
   const length = new TextEncoder().encode(body).length
   const all = { 'content-type': 'application/json', ...headers, 'content-length': String(length), connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -182,6 +182,7 @@ export const covered = {
     operations: data,
     countTokens: data,
     compaction: data,
+    webSockets: data,
     realtime: data,
     live: data,
     objects: data,

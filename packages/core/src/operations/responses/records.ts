@@ -40,6 +40,16 @@ export interface RecentResponse {
   readonly base?: string
 }
 
+/** A request whose input was completed by the items of a recent response of its connection. */
+export interface Continuation {
+  /** The recent response. */
+  readonly id: string
+  /** The whole input, as JSON text. */
+  readonly whole: string
+  /** The items that the client sent in this request. */
+  readonly added: readonly Json[]
+}
+
 /** The latest responses of a WebSocket connection, for one caller's request. */
 export interface ConnectionRecords {
   response(id: string): RecentResponse | undefined
@@ -47,6 +57,8 @@ export interface ConnectionRecords {
   save(id: string, recent: RecentResponse): void
   /** Forgets the lane's latest response. */
   forget(): void
+  /** Notes that the request's input was completed by the items of a recent response. */
+  continues?(continuation: Continuation): void
 }
 
 /**

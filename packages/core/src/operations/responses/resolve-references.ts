@@ -120,7 +120,9 @@ async function resolveStoredResponses(
     if (recent !== undefined) set.previous_response_id = base ?? null
     // An upstream that has the previous response has the items that this request refers to.
     const unchanged = !resolved || (recent === undefined && found?.onlyUpstream !== undefined)
-    return { ...found, request: unchanged ? request : rewriteRequest(request, set), input: items, ...notOwned }
+    const rewritten = unchanged ? request : rewriteRequest(request, set)
+    if (recent !== undefined) noteContinuation(records, String(id), rewritten, input)
+    return { ...found, request: rewritten, input: items, ...notOwned }
   }
   const before = await conversation(found.previous, records, size)
   const expanded = rewriteRequest(request, {
@@ -128,6 +130,17 @@ async function resolveStoredResponses(
     previous_response_id: null,
   })
   return { request: expanded, input: items, previous: found.previous, ...notOwned }
+}
+
+function noteContinuation(
+  { connection }: CallerRecords,
+  id: string,
+  { text, members }: RequestBody,
+  added: readonly Json[],
+): void {
+  const [whole, ...repeated] = members.filter(({ key }) => key === 'input')
+  if (whole !== undefined && repeated.length === 0)
+    connection?.continues?.({ id, whole: text.slice(whole.start, whole.end), added })
 }
 
 /** Where the content of a previous response is: in the store (`previous`), or only at an upstream (`continued`). */

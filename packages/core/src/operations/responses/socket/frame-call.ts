@@ -6,10 +6,12 @@ import type { RequestBody } from '../../../formats/request-body.ts'
 import type { Inbound } from '../../../http/inbound.ts'
 import { handleGenerate } from '../../generate.ts'
 import type { Handler, HandlerConfig, RoutedCall } from '../../route.ts'
+import type { ConnectionRecords } from '../records.ts'
 import type { CreateFrame } from './client-frames.ts'
 import { connectionMembers } from './client-frames.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { handlePrewarm } from './prewarm.ts'
+import type { SocketTurn, UpstreamSockets } from './upstream-sockets.ts'
 
 /** The request of a message: a POST to the path of the upgrade, with the headers of the upgrade. */
 export class FrameInbound implements Inbound {
@@ -47,20 +49,26 @@ export class FrameInbound implements Inbound {
   }
 }
 
-/** Returns the handler of a message's call: that of a POST, with the state of the connection. */
+/**
+ * Returns the handler of a message's call: that of a POST, with the state of the connection.
+ *
+ * @param upstreams Undefined: upstreams are called over HTTP
+ */
 export const frameHandler =
-  ({ streamId = '', generates }: CreateFrame, state: ConnectionState): Handler =>
+  ({ streamId = '', generates }: CreateFrame, state: ConnectionState, upstreams: UpstreamSockets | undefined): Handler =>
   (call) => {
+    const turn: SocketTurn = { lane: streamId, continuation: undefined }
     const { snapshot, shared, route, params, codec, inbound, record, transport, signal, end } = call
     const framed: RoutedCall = {
-      snapshot: withConnection(snapshot, streamId, state),
+      snapshot: withConnection(snapshot, turn, state),
       shared,
       route,
       params,
       codec,
       inbound,
       record,
-      transport,
+      // A configured transport or `fetch` sends every call itself.
+      transport: snapshot.transport === undefined ? (upstreams?.transportFor(turn, transport) ?? transport) : transport,
       signal,
       end,
       // The connection may keep the response, so the whole request is needed.
@@ -70,12 +78,18 @@ export const frameHandler =
   }
 
 /** Adds the responses that only the connection knows to a caller's records. */
-const withConnection = (snapshot: HandlerConfig, lane: string, state: ConnectionState): HandlerConfig => ({
+const withConnection = (snapshot: HandlerConfig, turn: SocketTurn, state: ConnectionState): HandlerConfig => ({
   ...snapshot,
   keepsResponses: true,
   async recordsOf(identity) {
     const records = await snapshot.recordsOf(identity)
-    return { ...records, connection: state.recordsFor(lane, records.owner) }
+    const connection: ConnectionRecords = {
+      ...state.recordsFor(turn.lane, records.owner),
+      continues(continuation) {
+        turn.continuation = continuation
+      },
+    }
+    return { ...records, connection }
   },
 })
 

@@ -48,7 +48,8 @@ function setUp(run: SocketHost['run'] = async () => streamOf([])) {
     upgrade,
     headers: {},
     protocol: undefined,
-    limits: { bodyBytes: 4 * 1024 * 1024, depth: 128, values: 1000, clientStallMs: 1000, heartbeatMs: 1000 },
+    limits: { bodyBytes: 4 * 1024 * 1024, depth: 128, values: 1000, clientStallMs: 1000, heartbeatMs: 1000, answerBytes: 1024 },
+    dial: undefined,
     state: new ConnectionState(boundedStore({}, 1 / 2), 'ws_1'),
     run,
     reject: ({ info }: GatewayError) => ({

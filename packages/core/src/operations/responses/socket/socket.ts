@@ -1,6 +1,6 @@
 import { type Canceller, createCanceller, unref } from '../../../base/async.ts'
 import { GatewayError } from '../../../base/errors.ts'
-import type { ClientSocket, ResponsesSocket } from '../../../config/responses-socket.ts'
+import type { ClientSocket, ResponsesSocket, UpstreamDial } from '../../../config/responses-socket.ts'
 import type { Inbound, Reply } from '../../../http/inbound.ts'
 import type { Handler } from '../../route.ts'
 import { type CreateFrame, FrameError, readClientFrame } from './client-frames.ts'
@@ -8,6 +8,7 @@ import type { ConnectionState } from './connection-state.ts'
 import { FrameInbound, frameHandler } from './frame-call.ts'
 import { errorMessage, ResponseMessages } from './server-events.ts'
 import { steerFailed } from './steer.ts'
+import { UpstreamSockets } from './upstream-sockets.ts'
 
 /** Responses of one connection that run at the same time. The limits of OpenAI's WebSocket mode, read in November 2026. */
 const maxRunning = 16
@@ -39,7 +40,10 @@ export interface SocketHost {
     readonly values: number
     readonly clientStallMs: number
     readonly heartbeatMs: number
+    readonly answerBytes: number
   }
+  /** Opens WebSockets to upstreams. Undefined: upstreams are called over HTTP. */
+  readonly dial: UpstreamDial | undefined
   readonly state: ConnectionState
   /** Runs a call through the whole pipeline. Never rejects. */
   run(inbound: Inbound, handler: Handler): Promise<Reply>
@@ -66,6 +70,7 @@ export class ResponsesConnection implements ResponsesSocket {
   readonly clientStallMs: number
   readonly heartbeatMs: number
   readonly #host: SocketHost
+  readonly #upstreams: UpstreamSockets | undefined
   #client: ClientSocket | undefined
   readonly #lanes = new Map<string, Lane>()
   readonly #running = new Set<Canceller>()
@@ -87,6 +92,8 @@ export class ResponsesConnection implements ResponsesSocket {
     this.clientStallMs = limits.clientStallMs
     this.heartbeatMs = limits.heartbeatMs
     this.#host = host
+    const { heartbeatMs, answerBytes } = limits
+    this.#upstreams = host.dial && new UpstreamSockets(host.dial, { messageBytes: answerBytes, heartbeatMs })
   }
 
   open(client: ClientSocket): void {
@@ -124,6 +131,7 @@ export class ResponsesConnection implements ResponsesSocket {
     this.#lanes.clear()
     for (const call of [...this.#running])
       call.abort(new GatewayError('cancelled', 'The client disconnected before the response was complete.'))
+    this.#upstreams?.close()
     this.#host.state.clear()
     this.#host.onClosed()
   }
@@ -244,7 +252,7 @@ export class ResponsesConnection implements ResponsesSocket {
     const { upgrade, state } = this.#host
     const { streamId } = frame
     try {
-      const reply = await this.#host.run(new FrameInbound(upgrade, frame.bytes, signal), frameHandler(frame, state))
+      const reply = await this.#host.run(new FrameInbound(upgrade, frame.bytes, signal), frameHandler(frame, state, this.#upstreams))
       if (reply.status >= 400) {
         state.evict(streamId ?? '', frame.previousResponseId)
         this.#sendPaced(errorMessage(reply, streamId))
