@@ -1,6 +1,13 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createGateway, type FinishEvent, type Gateway, type GatewayConfig, type Identity, openai } from '@modelgate/core'
+import {
+  createGateway,
+  type FinishEvent,
+  type Gateway,
+  type GatewayConfig,
+  type Identity,
+  openai,
+} from '@modelgate/core'
 import {
   createFakeProvider,
   createResponsesSockets,

@@ -202,7 +202,11 @@ describe('a WebSocket to an upstream that fails', () => {
     fake.reply({ status: 400, error: { message: `bad input for ${upstreamKey}` } })
     client.create()
     const [error] = await client.ended(1)
-    expect(error).toMatchObject({ type: 'error', status: 400, error: { message: expect.stringContaining('bad input') } })
+    expect(error).toMatchObject({
+      type: 'error',
+      status: 400,
+      error: { message: expect.stringContaining('bad input') },
+    })
     expect(client.texts.join()).not.toContain(upstreamKey)
     client.create()
     expect((await client.ended(2))[1]?.type).toBe('response.completed')
@@ -228,7 +232,7 @@ describe('a WebSocket to an upstream that fails', () => {
     const { client, finished } = await connected({
       config: {
         ...({ upstreams, models: { demo: targets } } as object),
-        retry: { maxAttempts: 2 },
+        retry: { attempts: 2 },
       },
     })
     first.reply({ status: 500 })

@@ -1,14 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type {
-  Canceller,
-  ClientSocket,
-  Inbound,
-  Reply,
-  ResponsesSocket,
-  Transport,
-  UpstreamDial,
-} from '@modelgate/core'
+import type { Canceller, ClientSocket, Inbound, Reply, ResponsesSocket, Transport, UpstreamDial } from '@modelgate/core'
 import type { AdapterFunctions } from '@modelgate/core/adapter'
 import { WebSocket } from 'ws'
 import { waitForTurn } from '../scheduling/work-queue.ts'

@@ -22,13 +22,22 @@ const listed = (words: readonly string[]): string => words.join(', ') || '–'
 
 export function catalogTable(): string {
   const rows = Object.entries(providerCatalog).map(([name, entry]) => {
-    const { baseURL, formats, operations = {}, countTokens = {}, realtime, live } = createExample(entry)
+    const {
+      baseURL,
+      formats,
+      operations = {},
+      countTokens = {},
+      webSockets = [],
+      realtime,
+      live,
+    } = createExample(entry)
     const extras = [
       ...Object.entries(operations).map(([operation, dialects]) => {
         const [dialect] = Object.keys(dialects)
         return dialect === 'openai' || operation === 'realtime-sessions' ? operation : `${operation} (${dialect})`
       }),
       ...Object.keys(countTokens).map((format) => `token counts (${format})`),
+      ...webSockets.map((format) => `WebSocket (${format})`),
       ...(realtime === undefined ? [] : ['realtime']),
       ...(live === undefined ? [] : ['Live API']),
     ]

@@ -55,7 +55,11 @@ export class FrameInbound implements Inbound {
  * @param upstreams Undefined: upstreams are called over HTTP
  */
 export const frameHandler =
-  ({ streamId = '', generates }: CreateFrame, state: ConnectionState, upstreams: UpstreamSockets | undefined): Handler =>
+  (
+    { streamId = '', generates }: CreateFrame,
+    state: ConnectionState,
+    upstreams: UpstreamSockets | undefined,
+  ): Handler =>
   (call) => {
     const turn: SocketTurn = { lane: streamId, continuation: undefined }
     const { snapshot, shared, route, params, codec, inbound, record, transport, signal, end } = call

@@ -252,7 +252,10 @@ export class ResponsesConnection implements ResponsesSocket {
     const { upgrade, state } = this.#host
     const { streamId } = frame
     try {
-      const reply = await this.#host.run(new FrameInbound(upgrade, frame.bytes, signal), frameHandler(frame, state, this.#upstreams))
+      const reply = await this.#host.run(
+        new FrameInbound(upgrade, frame.bytes, signal),
+        frameHandler(frame, state, this.#upstreams),
+      )
       if (reply.status >= 400) {
         state.evict(streamId ?? '', frame.previousResponseId)
         this.#sendPaced(errorMessage(reply, streamId))

@@ -28,6 +28,9 @@ const typeFirst = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/
 /** Number of bytes in which `typeFirst` is looked for. */
 const typeBytes = 96
 
+/** Types that can be the name of an event. A line end would begin another field. */
+const typeShape = /^[\w.-]+$/
+
 /** A message of an upstream. */
 export interface UpstreamMessage {
   readonly type: string
@@ -43,13 +46,14 @@ export interface UpstreamMessage {
 export function readUpstreamMessage(data: Uint8Array, isFirst: boolean): UpstreamMessage {
   const found = typeFirst.exec(decoder.decode(data.subarray(0, typeBytes)))?.[1]
   const isTerminal = found !== undefined && terminalTypes.has(found)
-  if (found !== undefined && !isFirst && !isTerminal) return { type: found, event: eventOf(found, data), isTerminal }
+  if (found !== undefined && found !== 'keepalive' && !isFirst && !isTerminal)
+    return { type: found, event: eventOf(found, data), isTerminal }
   const text = decoder.decode(data)
   const message = parseObject(text)
-  const type = typeof message?.type === 'string' ? message.type : ''
+  const type = typeof message?.type === 'string' && typeShape.test(message.type) ? message.type : ''
   // The connection of a silent response sends these in place of comments.
   if (type === 'keepalive') return { type, event: encoder.encode(': keepalive\n\n'), isTerminal: false }
-  const { members } = scanJson(text, Number.POSITIVE_INFINITY)
+  const members = message === undefined ? [] : scanJson(text, Number.POSITIVE_INFINITY).members
   const hasOwn = members.some(({ key }) => connectionMembers.includes(key))
   const event = eventOf(type, hasOwn ? encoder.encode(editJson(text, members, {}, connectionMembers)) : data)
   return {
