@@ -21,7 +21,7 @@ export interface FakeResponsesSocket {
   drop(): void
   /** Forgets the latest response, which only the WebSocket remembers. */
   forget(): void
-  /** Answers the next request as after 60 minutes, and closes. */
+  /** Rejects the next request as after 60 minutes, and closes. */
   expire(): void
 }
 
