@@ -49,6 +49,7 @@ export type {
   Admission,
   AdmitCall,
   Attempt,
+  CallerBudget,
   Cost,
   EstimatedBy,
   ExpectedUse,

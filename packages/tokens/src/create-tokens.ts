@@ -18,7 +18,7 @@ import { type LedgerSink, recordOf } from './ledger/ledger-record.ts'
 import { createAdmission } from './limits/admission.ts'
 import { checkThresholds, createOwners, type OwnerManagement } from './limits/owners.ts'
 import { createThresholdReport, type OnThreshold } from './limits/threshold-report.ts'
-import { readOwnerUsage, readUsage, type TokenUsage, type UsageQuery } from './limits/usage.ts'
+import { moneyBudgets, readOwnerUsage, readUsage, type TokenUsage, type UsageQuery } from './limits/usage.ts'
 import type { PriceTable } from './prices/price-table.ts'
 import { costOfCall, createPrices, guardedPrices, type Prices } from './prices/prices.ts'
 import { createUnpricedWarning } from './prices/warn-unpriced.ts'
@@ -182,6 +182,20 @@ export function createTokens(options: TokensOptions = {}): Tokens {
         .catch(rethrow)
     return token === undefined && found === undefined ? undefined : admission.admit({ token, home, owner: found }, call)
   }
+  const budgetsOf: NonNullable<Plugin['budgetsOf']> = async (identity) => {
+    if (identity === null) return undefined
+    try {
+      const token = await identities.tokenFor(identity)
+      const owner = ownerOf(identity)
+      return await moneyBudgets(storage.meters, prices?.currency ?? '', {
+        token,
+        home: token === undefined ? undefined : homeOf(token),
+        owner: owner === undefined ? undefined : await owners.find(owner),
+      })
+    } catch (error) {
+      throw toGatewayError(error)
+    }
+  }
   const rethrow = (error: unknown): never => {
     throw toGatewayError(error)
   }
@@ -193,6 +207,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     },
     admit,
     resume: admission.resume,
+    ...(prices === undefined ? {} : { budgetsOf }),
     ...(prices === undefined ? {} : { costOf: costWithWarning(prices, logger), priceOf: displayedPrice(prices) }),
     ...(ledger === undefined ? {} : { onFinish: (event: FinishEvent) => ledger.append(recordOf(event)) }),
   })

@@ -49,6 +49,8 @@ export type Operation =
   | 'get-model'
   /** The one model of an endpoint (Azure AI inference). */
   | 'model-info'
+  /** The budget of the caller. */
+  | 'get-credits'
   /** A request that only opens a connection. */
   | 'ping'
   /** A path of a vendor that the gateway does not offer. */

@@ -339,6 +339,18 @@ export interface PluginHost {
   ): Promise<Explanation>
 }
 
+/** A budget in money that counts a caller's calls. */
+export interface CallerBudget {
+  /** ISO 4217. */
+  readonly currency: string
+  /** Whole units of the currency, 0 or more. */
+  readonly limit: number
+  /** Cost of the finished calls of this period, with what is reserved for running ones. May exceed the limit. */
+  readonly used: number
+  /** Names of the models that it counts. Absent: all. */
+  readonly models?: readonly string[]
+}
+
 /**
  * Extends the gateway: observes calls, admits or rejects them, adds upstream headers, costs and endpoints. Hooks named `on…` are not awaited,
  * and their exceptions and rejections are logged. Two differ: an exception of `onStart` is thrown to the caller, and `onUpstream` can return
@@ -396,6 +408,13 @@ export interface Plugin<I extends Identity = Identity> {
     readonly upstream: string
     readonly model: string
   }): (ModelPrice & { readonly asOf?: string }) | undefined
+  /**
+   * Returns the budgets in money that count the calls of a caller; undefined: none. Called when the caller asks for its credits, never
+   * during a call to a model. It must not change what it reads. It fails as `admit` does.
+   *
+   * @param identity Null: calls need no credential
+   */
+  budgetsOf?(identity: I | null): readonly CallerBudget[] | undefined | Promise<readonly CallerBudget[] | undefined>
   /**
    * The plugin logs failed attempts. The gateway then does not log upstreams that reject their credentials itself. Default: false.
    */

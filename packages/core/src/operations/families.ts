@@ -153,8 +153,18 @@ export const vendorRoutes: readonly Route[] = [
     dialect: 'cohere',
     adaptation: 'cohere',
   },
+  ...['/api/v1/credits', '/v1/credits'].map(
+    (path): Route => ({
+      method: 'GET',
+      path,
+      family: 'OpenRouter',
+      operation: 'get-credits',
+      format: 'chat',
+      adaptation: 'openrouter',
+      hostMayOwn: true,
+    }),
+  ),
   ...notOffered('OpenRouter', 'GET', { adaptation: 'openrouter', hostMayOwn: true }, [
-    ['/api/v1/credits', 'The gateway has no credits. Its operator can tell you the limits of your token.'],
     ['/api/v1/key', 'The gateway describes no tokens. Its operator can tell you the limits of your token.'],
     ['/api/v1/generation', 'The gateway stores no generations. The usage is in each response.'],
   ]),

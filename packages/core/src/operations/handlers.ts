@@ -25,6 +25,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'list-models': lazy(() => import('./models.ts').then((found) => found.handleListModels)),
   'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
   'model-info': lazy(() => import('./models.ts').then((found) => found.handleModelInfo)),
+  'get-credits': lazy(() => import('./credits.ts').then((found) => found.handleGetCredits)),
   ping: () => handlePing,
   'not-offered': () => handleNotOffered,
   'get-response': storedResponse,

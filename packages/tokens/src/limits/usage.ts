@@ -1,4 +1,4 @@
-import { GatewayError } from '@modelgate/core'
+import { type CallerBudget, GatewayError } from '@modelgate/core'
 import { type Home, type MeterState, type MeterStore, ownerAccount, type Sums } from '../contract/meter-store.ts'
 import type { Storage } from '../contract/storage.ts'
 import type { Owner, Period, TokenRecord, Window } from '../contract/token.ts'
@@ -6,6 +6,7 @@ import { fromBillionths } from '../prices/money.ts'
 import type { Prices } from '../prices/prices.ts'
 import { toGatewayError } from '../storage/errors.ts'
 import { isId, unknownToken } from '../tokens/manage.ts'
+import type { Payer } from './admission.ts'
 import { toUnits } from './allowance.ts'
 import { type CountOf, metersOf, type TokenMeter } from './token-meters.ts'
 
@@ -152,6 +153,22 @@ export async function countsOf(
       return tokenMeter.from === origin && state !== undefined ? [usageOf(tokenMeter, state)] : []
     })
   return { limits: usagesFrom('limit'), budgets: usagesFrom('budget') }
+}
+
+/** Returns the budgets in money that count the calls of a token and its owner. Changes no counts. */
+export async function moneyBudgets(
+  meters: Pick<MeterStore, 'read'>,
+  currency: string,
+  { token, home, owner }: Payer,
+): Promise<readonly CallerBudget[]> {
+  const counts = await Promise.all([
+    token === undefined ? undefined : countsOf(meters, token.id, token, home),
+    owner === undefined ? undefined : countsOf(meters, ownerAccount(owner.owner), owner),
+  ])
+  return counts
+    .flatMap((count) => count?.budgets ?? [])
+    .filter(({ of }) => of === 'money')
+    .map(({ limit, used, models }) => ({ currency, limit, used, ...(models === undefined ? {} : { models }) }))
 }
 
 const usageOf = ({ of, models, per }: TokenMeter, { limit, used, resetsAt }: MeterState): CountUsage => ({

@@ -243,6 +243,35 @@ export function describeOwners(name: string, open: () => StoragesUnderTest | Pro
       expect(await tokens.usage(id)).toMatchObject({ budgets: [{ used: 0.15 }] })
     })
 
+    test('reports the budgets in money of a caller, and changes no counts', async () => {
+      const { tokens, admit, issue } = start()
+      await tokens.owners.set('team', { budget: { money: 5, period: 'month' } })
+      await tokens.owners.set('other', { budget: { money: 9, period: 'month' } })
+      const { id, identity } = await issue({
+        owner: 'team',
+        budget: [
+          { money: 2, period: 'total' },
+          { money: 1, period: 'day', models: ['gpt-5'] },
+          { tokens: 1000, period: 'total' },
+        ],
+      })
+      ;(await admit(identity)).settle(100, 0.25)
+      await settled()
+      const before = await tokens.usage(id)
+      const expected = [
+        { currency: 'USD', limit: 2, used: 0.25 },
+        { currency: 'USD', limit: 1, used: 0.25, models: ['gpt-5'] },
+        { currency: 'USD', limit: 5, used: 0.25 },
+      ]
+      for (let n = 0; n < 3; n++) expect(await tokens.plugin.budgetsOf?.(identity)).toEqual(expected)
+      expect(await tokens.usage(id)).toEqual(before)
+      expect(await tokens.plugin.budgetsOf?.({ id: 'ada', owner: 'other' })).toEqual([
+        { currency: 'USD', limit: 9, used: 0 },
+      ])
+      expect(await tokens.plugin.budgetsOf?.({ id: 'ada' })).toEqual([])
+      expect(await tokens.plugin.budgetsOf?.(null)).toBeUndefined()
+    })
+
     test('moves with a token whose owner changes: the counts of the token stay the same', async () => {
       const { tokens, admit, refused, issue } = start()
       const { id, identity } = await issue({ owner: 'a', budget: { tokens: 1000, period: 'total' } })

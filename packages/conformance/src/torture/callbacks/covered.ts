@@ -114,6 +114,7 @@ export const covered = {
     onUpstream: ['onUpstream'],
     costOf: ['costOf'],
     priceOf: { not: 'called when models are described or listed, never during a call' },
+    budgetsOf: { not: 'called when a caller asks for its credits, never during a call; see credits.test.ts of core' },
     onFinish: ['onFinish'],
     onNotice: ['onNotice'],
     onBodies: ['onBodies'],
