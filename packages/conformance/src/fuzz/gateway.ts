@@ -1,6 +1,6 @@
-import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
-import { noSharedHealth, upstreamOf } from '../base/gateways.ts'
-import { formats } from '../base/recorded-traffic.ts'
+import { bedrock, createGateway, type FinishEvent, type Gateway, type Upstream } from '@modelgate/core'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 import { type Play, play } from './upstream.ts'
 
 /** A gateway with a scripted upstream for each format. */
@@ -20,14 +20,22 @@ export interface FuzzGateway {
 const isNoWord = (cause: unknown): boolean =>
   cause instanceof TypeError && cause.message.includes('Cannot convert object to primitive value')
 
-/** Models are `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
+/** The formats of the upstreams. */
+export type FuzzedFormat = Format | 'converse'
+
+const upstreams: Readonly<Record<FuzzedFormat, Upstream>> = {
+  ...(Object.fromEntries(formats.map((format) => [format, upstreamOf(format)])) as Record<Format, Upstream>),
+  converse: bedrock({ region: 'us-east-1', apiKey: upstreamKey, formats: ['converse'] }),
+}
+
+/** Models are `chat-model`, `messages-model`, `gemini-model`, `responses-model` and `converse-model`. */
 export function fuzzGateway(): FuzzGateway {
   let answer: typeof fetch = () => Promise.reject(new Error('no script is set'))
   let finished: FinishEvent[] = []
   const gateway = createGateway({
     auth: 'none',
-    upstreams: Object.fromEntries(formats.map((format) => [format, upstreamOf(format)])),
-    models: Object.fromEntries(formats.map((format) => [`${format}-model`, format])),
+    upstreams,
+    models: Object.fromEntries(Object.keys(upstreams).map((format) => [`${format}-model`, format])),
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
     retry: false,

@@ -10,11 +10,11 @@ import {
 } from '../base/client-formats.ts'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { isObject, type Json, parseJson } from '../base/json.ts'
-import { type Format, formats, haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
+import { formats, haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
 import { errorEvent } from '../base/streams.ts'
 import { wholeResponse } from '../base/upstream-responses.ts'
 import { mutateBytes } from './byte-mutations.ts'
-import { fuzzGateway } from './gateway.ts'
+import { type FuzzedFormat, fuzzGateway } from './gateway.ts'
 import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
 import { errorDefect, internalLeak } from './oracle.ts'
 import { choice, playRecipes, rarely, stepsUpTo } from './recipes.ts'
@@ -65,7 +65,9 @@ const recorded =
         .filter(({ stream, answer }) => !stream && answer.length < 6000)
         .map(({ format, answer }) => ({ format, body: nodeOf(parseJson(answer) ?? null) }))
     : []
-const bases: readonly { readonly format: Format; readonly body: Node }[] = [
+const bases: readonly { readonly format: FuzzedFormat; readonly body: Node }[] = [
+  ...richAnswers.converse.map((body) => ({ format: 'converse' as const, body: nodeOf(body) })),
+  { format: 'converse', body: nodeOf({ message: `${upstreamKey} at the provider`, __type: 'x#ThrottlingException' }) },
   ...formats.map((format) => ({ format, body: nodeOf(wholeResponse[format] as Json) })),
   ...formats.flatMap((format) => richAnswers[format].map((body) => ({ format, body: nodeOf(body) }))),
   ...failures,
@@ -97,7 +99,7 @@ function isWhole(play: Play): boolean {
   return isObject(parseJson(decoder.decode(sentBytes(play))))
 }
 
-function judge(client: ClientFormat, upstream: Format, play: Play, came: Came): string | undefined {
+function judge(client: ClientFormat, upstream: FuzzedFormat, play: Play, came: Came): string | undefined {
   const { status } = play
   if (came.status !== 200) {
     if (status === 401 && blamesClient(client, came.status)) return `an upstream's 401 became ${came.status}`
@@ -119,7 +121,7 @@ function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string
   return tryPlay(pick(clientFormats, client), format, answer)
 }
 
-async function tryPlay(client: ClientFormat, format: Format, play: Play): Promise<string | undefined> {
+async function tryPlay(client: ClientFormat, format: FuzzedFormat, play: Play): Promise<string | undefined> {
   under.begin(play)
   const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
   const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
