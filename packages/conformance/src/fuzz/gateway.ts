@@ -35,7 +35,7 @@ export function fuzzGateway(): FuzzGateway {
   const gateway = createGateway({
     auth: 'none',
     upstreams,
-    models: Object.fromEntries(Object.keys(upstreams).map((format) => [`${format}-model`, format])),
+    models: Object.fromEntries(Object.keys(upstreams).map((format) => [`${format}-model`, format as FuzzedFormat])),
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
     retry: false,
