@@ -19,6 +19,7 @@ import type {
 import type { OutputBound, TextFields } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, ModelRun, Usage } from '../formats/ir.ts'
+import type { RequestBody } from '../formats/request-body.ts'
 import type { CallCapture } from './call-capture.ts'
 import { estimateBody } from './estimate-body.ts'
 
@@ -80,6 +81,8 @@ export interface CallRecord {
   estimateOutput?: (() => number) | undefined
   /** Admissions of the plugins that accepted the call. Each is settled when the call ends. */
   admissions?: Admission[] | undefined
+  /** The request with which the call was admitted before its references were read. Undefined: `tryTargets` admits the call. */
+  admittedRequest?: RequestBody | undefined
   /** The upstream continues to process the request after the response. */
   background?: true | undefined
   /** The provider also charges for a session that bypasses the gateway. */
@@ -129,6 +132,7 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   estimatedInputTokens: undefined,
   estimateOutput: undefined,
   admissions: undefined,
+  admittedRequest: undefined,
   background: undefined,
   uncounted: undefined,
   settledLater: undefined,

@@ -10,11 +10,20 @@ import { callAffinity, continuesState, conversationAffinity } from '../routing/a
 import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
 import type { matchingTargets } from '../routing/request-traits.ts'
-import { checkNamedModels, type Plan, type ResolvedTarget } from '../routing/router.ts'
+import { checkNamedModels, type ModelNamingCall, type Plan, type ResolvedTarget } from '../routing/router.ts'
 import type { TargetCards } from '../routing/target-cards.ts'
-import { admitCall } from './admission.ts'
+import { admitCall, extendAdmission } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
-import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
+import type {
+  AttemptFailure,
+  AttemptLog,
+  AttemptResult,
+  Candidate,
+  GatewayContext,
+  SelectingCall,
+  Step,
+  TargetCall,
+} from './call.ts'
 import type { RunningAttempt } from './hedge.ts'
 import { additionalHeaders, notifyRequest } from './plugin-hooks.ts'
 import { TargetSelector } from './target-selector.ts'
@@ -38,12 +47,16 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
   const { health } = shared
   recordRequest(call)
   const hasPlugins = shared.plugins.length > 0
-  if (hasPlugins) notifyRequest(call)
-  const plan = planFor(call)
+  const early = record.admittedRequest
+  record.admittedRequest = undefined
+  if (hasPlugins && early === undefined) notifyRequest(call)
+  const plan = planFor(call, early === call.request)
   if (hasPlugins) {
-    const admitted = admitCall(call, plan.targets)
-    // Limits that this process counts are checked without a promise.
-    if (admitted !== undefined) await admitted
+    if (early === undefined) {
+      const admitted = admitCall(call, plan.targets)
+      // Limits that this process counts are checked without a promise.
+      if (admitted !== undefined) await admitted
+    } else if (early !== call.request) await extendAdmission(call, plan.targets)
   }
   const conditions = plan.conditional ? loadConditions(call.codec) : undefined
   const cards = plan.fits ? shared.cards.load() : undefined
@@ -268,6 +281,9 @@ export interface TargetSelection {
   readonly tooSmall?: ReadonlyMap<ResolvedTarget, GatewayError> | undefined
 }
 
+type PlanningCall = ModelNamingCall &
+  Pick<SelectingCall, 'plan' | 'record'> & { readonly shared: Pick<GatewayContext, 'router'> }
+
 /** Puts the request into the call record. From here on the call is settled. */
 export function recordRequest({ record, request }: Pick<SelectingCall, 'record' | 'request'>): void {
   record.pluginsNotified = true
@@ -276,11 +292,15 @@ export function recordRequest({ record, request }: Pick<SelectingCall, 'record' 
   else record.estimatedInputTokens = request.outline.tokens
 }
 
-/** Returns the plan for the call's model. Throws a GatewayError if the caller may not use it, or another model that the request names. */
-export function planFor(call: SelectingCall): Plan {
+/**
+ * Returns the plan for the call's model. Throws a GatewayError if the caller may not use it, or another model that the request names.
+ *
+ * @param isChecked whether the models that the request names have been checked before
+ */
+export function planFor(call: PlanningCall, isChecked = false): Plan {
   const { shared, record } = call
   const plan = call.plan ?? shared.router.plan(record.model, record.identity)
-  checkNamedModels(call, shared.router, record.identity)
+  if (!isChecked) checkNamedModels(call, shared.router, record.identity)
   return plan
 }
 

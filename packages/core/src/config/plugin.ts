@@ -281,6 +281,12 @@ export interface Admission<I extends Identity = Identity> {
   readonly allowance?: Allowance
   /** Headers of the response by lower-case name; also sent with errors. */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Called before the first attempt if the gateway has inserted stored responses into the request since `admit`: the call may need more
+   * than was reserved. `call` is the same call with its whole request. To reject it, throw or reject with a GatewayError. Every other
+   * failure is a 500, as for `admit`. `settle` follows in any case.
+   */
+  extend?(call: AdmitCall<I>): void | Promise<void>
   /** Called once at the end of the call, for successes and failures, before `onFinish`. */
   settle?(event: FinishEvent<I>): void | Promise<void>
   /**
@@ -375,7 +381,7 @@ export interface Plugin<I extends Identity = Identity> {
   /** Called for each call to a model before its first attempt. `onFinish` follows. */
   onRequest?(event: RequestEvent<I>): void
   /**
-   * Admits a call, or rejects it by throwing a GatewayError. Plugins are called in order, after `onRequest`. An admission is settled once,
+   * Admits a call, or rejects it by throwing a GatewayError. Called before the response store is read for the call; see `Admission.extend`. Plugins are called in order, after `onRequest`. An admission is settled once,
    * even if a later plugin rejects the call.
    *
    * Every other failure is a 500: another exception, a promise that does not settle within `limits.callbackMs`, and a value that is not

@@ -3,6 +3,7 @@ import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { type JsonObject, scanJson } from '../base/json/json.ts'
 import type { SharedFormat } from '../base/names.ts'
+import { admitEarly } from '../calls/admit-early.ts'
 import { callHeaders, json, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { Attempt } from '../config/plugin.ts'
@@ -24,7 +25,7 @@ import { lossError } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import type { Handler, RoutedCall } from './route.ts'
+import type { Handler, Route, RoutedCall } from './route.ts'
 
 /** A count request: its format, and how that format counts. */
 interface CountRequest {
@@ -64,17 +65,19 @@ export const handleCountTokens: Handler = async (call) => {
 }
 
 /** Returns the request to be counted, with its references resolved. It may be in the body as a text, in another format. */
-async function countedRequest(
-  { snapshot, shared, route, record }: RoutedCall,
-  counted: CountRequest,
-): Promise<CountRequest> {
+async function countedRequest(call: RoutedCall, counted: CountRequest): Promise<CountRequest> {
+  const { shared, route, record } = call
   const text = counted.count.vendorRequest?.(counted.request.value)
-  if (text === undefined)
-    return { ...counted, ...(await snapshot.resolveReferences(route, counted.request, record.identity)) }
+  if (text === undefined) return resolved(call, route, counted)
   const { readVendorCount } = await import('./invoke/vendor-count.ts')
   const vendor = await readVendorCount(text, record.model, counted.count, shared.limits)
-  const { format } = vendor.codec
-  return { ...vendor, ...(await snapshot.resolveReferences({ ...route, format }, vendor.request, record.identity)) }
+  return resolved(call, { ...route, format: vendor.codec.format }, vendor)
+}
+
+async function resolved(call: RoutedCall, route: Route, counted: CountRequest): Promise<CountRequest> {
+  const { request, codec } = counted
+  await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
+  return { ...counted, ...(await call.snapshot.resolveReferences(route, request, call.record.identity)) }
 }
 
 const unknownEndpoint: readonly (number | undefined)[] = [404, 405, 501]

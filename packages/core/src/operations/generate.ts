@@ -1,5 +1,6 @@
 import type { CallRecord } from '../accounting/call-record.ts'
 import type { JsonObject } from '../base/json/json.ts'
+import { admitEarly } from '../calls/admit-early.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
@@ -45,7 +46,9 @@ export const handleGenerate: Handler = async (call) => {
     return await generateAndStore(call, request, await snapshot.recordsOf(record.identity), generate)
   }
   const scheme = noticedScheme(route, request)
-  const holder = scheme === undefined ? undefined : await snapshot.checkReferences(scheme, request, record.identity)
+  if (scheme === undefined) return await generate(call, request)
+  await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
+  const holder = await snapshot.checkReferences(scheme, request, record.identity)
   return await generate(call, request, holder && { stored: { holder } })
 }
 

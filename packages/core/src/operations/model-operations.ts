@@ -2,9 +2,11 @@ import { lazy } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
 import type { OperationName } from '../base/names.ts'
+import { admitEarly } from '../calls/admit-early.ts'
 import { isStream, type ReplyCall, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { loadWires } from '../formats/codec-registry.ts'
+import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { type ModelPlaces, modelPlaces, routerPlaces } from '../formats/shared/model-places.ts'
 import type { Reply } from '../http/inbound.ts'
@@ -112,8 +114,7 @@ export const handleModelOperation: Handler = async (call) => {
   if (early !== undefined) validate(early.value)
   const request = early ?? (await call.readBody(validate))
   const scheme = noticedScheme(actual, request)
-  if (scheme !== undefined) await call.snapshot.checkReferences(scheme, request, record.identity)
-  return await run(call, operation, dialect, request)
+  return await run(call, operation, dialect, { request, scheme })
 }
 
 async function readUpload(call: RoutedCall, dialect: FormDialect): Promise<Form> {
@@ -182,7 +183,7 @@ async function runUpload(
   let streams = false
   try {
     const request = { bytes: noBytes, text: '', members: [], value: form.value, fields: form.value }
-    const reply = await run(call, operation, dialect, request, form, end)
+    const reply = await run(call, operation, dialect, { request, form }, end)
     streams = isStream(reply)
     return reply
   } finally {
@@ -190,12 +191,18 @@ async function runUpload(
   }
 }
 
+/** A request, with the references that it may contain. */
+interface ReadRequest {
+  readonly request: RequestBody
+  readonly form?: Form
+  readonly scheme?: ReferenceScheme | undefined
+}
+
 async function run(
-  { shared, route, inbound, record, transport, signal, end: endCall }: RoutedCall,
+  { snapshot, shared, route, inbound, record, transport, signal, end: endCall }: RoutedCall,
   operation: AnyOperation,
   dialect: AnyClientDialect,
-  request: RequestBody,
-  form?: Form,
+  { request, form, scheme }: ReadRequest,
   end = endCall,
 ): Promise<Reply> {
   const { value } = request
@@ -216,6 +223,10 @@ async function run(
   const modelPlaces = placesOf(operation.name, dialect.name)
   // Without the codec: a chat codec would read affinity and traits from bodies that are not chat requests.
   const call = { shared, inbound, request, form, modelPlaces, writer, record, transport, signal, end }
+  if (scheme !== undefined) {
+    await admitEarly(call, call)
+    await snapshot.checkReferences(scheme, request, record.identity)
+  }
   const response = await tryTargets(call)
   const units = dialect.unitsOf?.(value)
   if (units !== undefined) record.units = units

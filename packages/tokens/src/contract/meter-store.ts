@@ -18,7 +18,7 @@ export type Meter = {
   readonly amount: number
   /**
    * Room that the meter must have for the call: less than `amount` if that is a guess, more than it if `amount` is 0. The whole
-   * `amount` is reserved in any case. Default: `amount`.
+   * `amount` is reserved in any case. Below 0 if the use includes an earlier reservation of the same call. Default: `amount`.
    */
   readonly least?: number | undefined
   /** Only for periods: reports when the use reaches one of some amounts. */

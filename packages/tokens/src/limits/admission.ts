@@ -13,6 +13,7 @@ import type { Owner, TokenRecord } from '../contract/token.ts'
 import type { Prices } from '../prices/prices.ts'
 import { createErrorMapper } from '../storage/errors.ts'
 import { allowanceOf, budgetHeaders } from './allowance.ts'
+import { createExtension, type Extension } from './extension.ts'
 import { limitError } from './limit-error.ts'
 import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
 import { createSessionCharge } from './session-charge.ts'
@@ -81,12 +82,13 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
   }
 
   const admitted = (
-    { token, owner, home }: Payer,
+    payer: Payer,
     tokenId: string,
     { requestId, operation, model }: AdmitCall,
     meters: readonly ReservedMeter[],
     result: (ReserveResult & { readonly ok: true }) | undefined,
   ): Admission => {
+    const { token, owner, home } = payer
     const concurrent = meters.filter(({ of }) => of === 'concurrent').map(({ meter }): Meter => meter)
     if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId, home, meters: concurrent })
     const accounts = token !== undefined && owner !== undefined ? [token.id, ownerAccount(owner.owner)] : undefined
@@ -95,15 +97,31 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       result !== undefined && operation === 'realtime'
         ? createSessionCharge(reserved, { store, settler, states: result.states, model, currency, now })
         : undefined
-    const settle = (event: FinishEvent): void => {
+    let extension: Extension | undefined
+    const extend = (call: AdmitCall): Awaitable<void> => {
+      extension = createExtension(requestId, reserved, {
+        store,
+        metersFor: (whole) => reservedMeters(metersOfPayer(payer), whole, reserveOptions),
+        errorFor: (rejected) => limitError({ model, currency, now: now(), ...rejected }),
+        toGatewayError,
+      })
+      return extension.extend(call)
+    }
+    /** Ends what the call has reserved besides its own reservation. */
+    const end = (keeps: boolean): void => {
       if (concurrent.length > 0) renewal.remove(requestId)
-      void settler.settle(settlementOf(event, reserved, session?.charged()))
+      const extended = extension?.settlement(keeps)
+      if (extended !== undefined) void settler.settle(extended)
+    }
+    const settle = (event: FinishEvent): void => {
+      end(false)
+      void settler.settle(settlementOf(event, reserved, session?.charged(), extension?.total()))
     }
     const defer = (): string => {
-      if (concurrent.length > 0) renewal.remove(requestId)
+      end(true)
       void settler.settle(deferredSettlement(requestId, reserved))
       // Deferred work runs at the provider, and is no concurrent call any more.
-      const later = meters.filter(({ of }) => of !== 'concurrent')
+      const later = (extension?.total() ?? meters).filter(({ of }) => of !== 'concurrent')
       return JSON.stringify({ tokenId, home, accounts, meters: later, at: result?.at })
     }
     if (result === undefined) return { settle, defer }
@@ -111,7 +129,7 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
     const allowance = allowanceOf(meters, result.states, time)
     const headers = budgetHeaders(meters, result.states, currency, time)
     const admission: Admission =
-      allowance === undefined ? { headers, settle, defer } : { allowance, headers, settle, defer }
+      allowance === undefined ? { headers, extend, settle, defer } : { allowance, headers, extend, settle, defer }
     return session === undefined ? admission : { ...admission, progress: session.progress }
   }
 

@@ -65,8 +65,14 @@ const leastCost = (event: FinishEvent, prices: Prices | undefined): number =>
  * Returns the settlement of a finished call: its actual use on each meter, and its contribution to the sums.
  *
  * @param charged what `progressOf` has charged on each meter. Default: nothing
+ * @param expected the meters with what the call was expected to use, if that became more than was reserved. Default: the reserved ones
  */
-export function settlementOf(event: FinishEvent, admitted: AdmittedCall, charged: readonly number[] = []): Settlement {
+export function settlementOf(
+  event: FinishEvent,
+  admitted: AdmittedCall,
+  charged: readonly number[] = [],
+  expected: readonly ReservedMeter[] = admitted.meters,
+): Settlement {
   const { tokenId, home, accounts, meters, at, prices } = admitted
   const { requestId, model, startedAt, usage, outcome, firstEventMs } = event
   const worked = mayHaveWorked(event)
@@ -87,7 +93,7 @@ export function settlementOf(event: FinishEvent, admitted: AdmittedCall, charged
     home,
     at,
     meters: meters.map((reserved, index) =>
-      settledMeter(reserved.meter, Math.max(0, actualOf(reserved) - (charged[index] ?? 0))),
+      settledMeter(reserved.meter, Math.max(0, actualOf(expected[index] ?? reserved) - (charged[index] ?? 0))),
     ),
     sums: {
       day: dayOf(startedAt),

@@ -75,6 +75,16 @@ export function meterStoreContract(
         expect(refused.ok ? 'accepted' : typeof refused.waitMs).toBe('number')
       })
 
+      test('requires no room for what an earlier reservation of the same call has counted', async () => {
+        const tight = { ...total, limit: 20 }
+        await enter([{ ...tight, amount: 50, least: 5 }])
+        expect(await reserve([{ ...tight, amount: 10, least: -29 }])).toMatchObject({ ok: false, waitMs: undefined })
+        const more = await enter([{ ...tight, amount: 10, least: -30 }])
+        expect(await used(tight)).toEqual([60])
+        await settle(more, 0)
+        expect(await used(tight)).toEqual([50])
+      })
+
       test('may use at most the remainder', async () => {
         const tight = { ...total, limit: 20 }
         await enter([tight])

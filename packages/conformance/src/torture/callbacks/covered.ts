@@ -151,6 +151,7 @@ export const covered = {
   Admission: {
     allowance: data,
     headers: data,
+    extend: { not: 'called after stored responses were inserted; see packages/tokens/src/limits/extension.test.ts' },
     settle: ['settle'],
     progress: { not: 'called in realtime sessions; see protocols/realtime-budgets.test.ts' },
     defer: { not: 'called when a batch is created; see laws/batches.test.ts' },

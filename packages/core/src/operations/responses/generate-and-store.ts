@@ -2,6 +2,7 @@ import type { CallRecord } from '../../accounting/call-record.ts'
 import { newId } from '../../base/bytes.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
+import { admitEarly } from '../../calls/admit-early.ts'
 import type { Logger } from '../../config/config.ts'
 import { isSharedCodec, wireCodecs } from '../../formats/codec-registry.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
@@ -38,24 +39,24 @@ export async function generateAndStore(
   records: CallerRecords,
   generateResponse: GenerateResponse,
 ): Promise<Reply> {
-  const { shared, route, record } = call
-  const { router, limits, references, logger } = shared
-  // Rejects models that the caller may not use before any access to the store.
-  router.plan(record.model, record.identity)
+  const { shared, route, record, codec } = call
+  const { limits, references, logger } = shared
+  const { store, conversation } = received.value
+  const isStored = store !== false && records.isEnabled
+  // A conversation would contain the output, and be read without a call about the response.
+  const inConversation = conversation !== undefined && conversation !== null
+  if (isStored && record.background === true && !inConversation) record.settledLater = true
+  await admitEarly(call, { request: received, modelPlaces: codec.modelPlaces })
   const options = { policy: references, maxChars: limits.bodyBytes }
   const resolved = await resolveReferences(storedScheme(route), received, records, options)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
   const stored = { onlyUpstream, unknown, notOwned }
-  const isStored = request.value.store !== false && records.isEnabled
-  // A conversation would contain the output, and be read without a call about the response.
-  const inConversation = request.value.conversation !== undefined && request.value.conversation !== null
-  if (isStored && record.background === true && !inConversation) record.settledLater = true
   if (resolved.unsettled !== undefined) await settlePrevious(call, records, resolved.unsettled)
   if (asksForCompaction(request.value)) {
     const compaction = planCompaction(call, resolved, 'trigger')
     // The trigger belongs to this request only.
-    const conversation = { ...resolved, input: withoutTriggers(resolved.input) }
-    const storing = { call, records, resolved: conversation, record, logger, isStored, items: new Map() }
+    const withoutTrigger = { ...resolved, input: withoutTriggers(resolved.input) }
+    const storing = { call, records, resolved: withoutTrigger, record, logger, isStored, items: new Map() }
     if (compaction.isNative) {
       const { plan } = compaction
       return storeReply(await generateResponse(call, request, { stored, plan }), storing)

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../base/errors.ts'
+import { admitEarly } from '../../../calls/admit-early.ts'
 import { toReply } from '../../../calls/reply.ts'
 import { tryTargets } from '../../../calls/try-targets.ts'
 import { loadWire, wireCodecs } from '../../../formats/codec-registry.ts'
@@ -34,6 +35,7 @@ export const handleCreateCall: Handler = async (call) => {
   // The answer holds the password of the connection.
   record.capture?.withholdResponses()
   const { request } = offer
+  await admitEarly(call, { request, modelPlaces: realtimePlaces })
   await snapshot.checkReferences('realtime-sessions', request, record.identity)
   const locating = locate(transport)
   const targetCall = { shared, inbound, request, modelPlaces: realtimePlaces, record, signal, end }

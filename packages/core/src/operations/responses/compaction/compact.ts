@@ -1,6 +1,7 @@
 import { newId } from '../../../base/bytes.ts'
 import type { Json, JsonObject } from '../../../base/json/json.ts'
 import { stringifyExact } from '../../../base/json/json.ts'
+import { admitEarly } from '../../../calls/admit-early.ts'
 import { toReply } from '../../../calls/reply.ts'
 import { tryTargets } from '../../../calls/try-targets.ts'
 import type { WireCodec } from '../../../formats/codec.ts'
@@ -32,8 +33,7 @@ export const handleCompact: Handler = async (call) => {
   record.tokenCounting = { output: codec.outputBound }
   const { limits, references } = shared
   const records = await snapshot.recordsOf(record.identity)
-  // Rejects models that the caller may not use before any access to the store.
-  shared.router.plan(record.model, record.identity)
+  await admitEarly(call, { request: received, modelPlaces: codec.modelPlaces })
   const options = { policy: references, maxChars: limits.bodyBytes }
   const resolved = await resolveReferences(storedScheme(route), received, records, options)
   const { onlyUpstream, unknown, notOwned } = resolved

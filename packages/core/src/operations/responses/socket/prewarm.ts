@@ -1,10 +1,8 @@
 import { newId } from '../../../base/bytes.ts'
 import type { JsonObject } from '../../../base/json/json.ts'
-import { admitCall } from '../../../calls/admission.ts'
-import { notifyRequest } from '../../../calls/plugin-hooks.ts'
 import { callHeaders } from '../../../calls/reply.ts'
 import { oneChunk } from '../../../calls/response-body.ts'
-import { planFor, recordRequest } from '../../../calls/try-targets.ts'
+import { planFor } from '../../../calls/try-targets.ts'
 import type { RequestBody } from '../../../formats/request-body.ts'
 import type { Reply } from '../../../http/inbound.ts'
 import { encodeAllSse, encodeText } from '../../../http/sse/encode.ts'
@@ -25,16 +23,12 @@ export const handlePrewarm: Handler = async (call) => {
 }
 
 async function respond(
-  { shared, codec, inbound, record, signal, end }: RoutedCall,
+  { shared, codec, record, end }: RoutedCall,
   request: RequestBody,
   state: Pick<Generation, 'kept' | 'stored'>,
 ): Promise<Reply> {
-  const { modelPlaces } = codec
-  const admitted = { shared, inbound, record, request, signal, modelPlaces }
-  recordRequest(admitted)
-  notifyRequest(admitted)
-  planFor(admitted)
-  await admitCall(admitted, [])
+  // The call is admitted already. It needs no tokens for what it refers to.
+  planFor({ shared, record, request, modelPlaces: codec.modelPlaces })
   record.firstEventAt = performance.now()
   record.usage = { input: { total: 0 }, output: { total: 0 } }
   const response = responseTo(request.value, record.model, state.kept)
