@@ -99,7 +99,7 @@ describe.skipIf(withoutRedis !== undefined)('two processes with Redis', () => {
       await tokens.close()
       await connection.close()
     }
-    const used = async (): Promise<number | undefined> => (await tokens.owners.usage('team')).budgets[0]?.used
+    const used = async (): Promise<number> => (await tokens.owners.usage('team')).budgets[0]?.used ?? 0
     return { tokens, issued, used, settings: { url, prefix, secrets }, close }
   }
 
