@@ -13,10 +13,17 @@ const core = join(packages, 'core')
 type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
 const { build } = createRequire(new URL('../../../conformance/package.json', import.meta.url))('esbuild') as Esbuild
 
-/** Bundles the build like a user's bundler; returns the files loaded at start and their imported packages. */
-async function startOf(dir: string, entry: string) {
+/**
+ * Bundles the build like a user's bundler; returns the files loaded at start and their imported packages.
+ *
+ * @param names the exports that an application imports. Default: all of them
+ */
+async function startOf(dir: string, entry: string, names?: readonly string[]) {
+  const contents = `export { ${names?.join(', ')} } from './${entry}'`
   const { metafile, outputFiles = [] } = await build({
-    entryPoints: [join(dir, entry)],
+    ...(names === undefined
+      ? { entryPoints: [join(dir, entry)] }
+      : { stdin: { contents, resolveDir: dir, sourcefile: 'application.js' } }),
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -43,7 +50,7 @@ async function startOf(dir: string, entry: string) {
       else follow(basename(path))
     }
   }
-  follow(basename(entry))
+  follow(names === undefined ? basename(entry) : 'stdin.js')
   const gzipped = [...reached].reduce((sum, name) => sum + gzipSync(files.get(name) as Uint8Array).length, 0)
   const later = [...outputs.values()].flatMap(({ imports }) => imports.filter(({ external }) => external === true))
   return { gzipped, files: reached.size, packages: [...packages], later: new Set(later.map(({ path }) => path)) }
@@ -82,6 +89,16 @@ it('every public package has a ceiling', () => {
 })
 
 describe('the import of core', () => {
+  // Bundlers leave out the factories of providers that an application does not import: an eighth of the whole.
+  it.each([
+    [['createGateway'], 66_000],
+    [['createGateway', 'openai', 'anthropic', 'gemini'], 68_000],
+  ])('of %j adds at most %i bytes to a bundle', async (names, ceiling) => {
+    const { gzipped } = await startOf(core, 'dist/index.js', names)
+    expect(gzipped).toBeLessThanOrEqual(ceiling)
+    expect(gzipped).toBeGreaterThan(ceiling / 2)
+  })
+
   it('loads few files', async () => {
     const { files } = await startOf(core, 'dist/index.js')
     expect(files).toBeLessThanOrEqual(2)
