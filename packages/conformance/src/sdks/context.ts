@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime'
 import type { GoogleGenAI } from '@google/genai'
-import { createGateway, type FinishEvent, type Gateway, type Loss } from '@modelgate/core'
-import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
+import { createGateway, type FinishEvent, type Gateway, type Loss, openai } from '@modelgate/core'
+import { createFakeProvider, createResponsesSockets, type FakeProvider, listen } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
 import type { Ollama } from 'ollama'
 import type OpenAI from 'openai'
@@ -55,13 +55,19 @@ export async function createSdkFixture(
   server: ServerKind,
   upstream: Format,
   upstreamModel?: string,
+  /** The upstream accepts a WebSocket. */
+  webSocket = false,
 ): Promise<SdkFixture> {
   const fake = createFakeProvider({ apiKey: upstreamKey, chatReasoning: 'reasoning_content' })
-  const provider = await listen(fake)
+  const provider = await listen(fake, webSocket ? { upgrade: (await createResponsesSockets(fake)).upgrade } : {})
   const finished: FinishEvent[] = []
   const gateway = createGateway({
     auth: (token) => (token === clientToken ? { id: 'client' } : null),
-    upstreams: { up: upstreamOf(upstream, provider.origin) },
+    upstreams: {
+      up: webSocket
+        ? openai({ apiKey: upstreamKey, baseURL: provider.url, formats: ['responses'], webSocket })
+        : upstreamOf(upstream, provider.origin),
+    },
     models: {
       demo: upstreamModel === undefined ? 'up' : { upstream: 'up', model: upstreamModel },
       'org/model-2': 'up',

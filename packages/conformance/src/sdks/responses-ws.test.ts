@@ -14,10 +14,15 @@ const tools: OpenAI.Responses.FunctionTool[] = [
 const [node] = servers
 if (node === undefined) throw new Error('no server')
 
-describe.each(upstreams)("OpenAI's client of Responses over WebSocket, upstream %s", (upstream) => {
+const settings = [
+  ...upstreams.map((upstream) => ({ upstream, webSocket: false, name: upstream })),
+  { upstream: 'responses' as const, webSocket: true, name: 'responses over its WebSocket' },
+]
+
+describe.each(settings)("OpenAI's client of Responses over WebSocket, upstream $name", ({ upstream, webSocket }) => {
   let setting: SdkFixture
   beforeEach(async () => {
-    setting = await createSdkFixture(node, upstream)
+    setting = await createSdkFixture(node, upstream, undefined, webSocket)
   })
   const sockets: SocketClient[] = []
   afterEach(async () => {

@@ -88,7 +88,8 @@ function serve(socket: WebSocket, request: IncomingMessage, provider: FakeProvid
     if (socket.readyState === socket.OPEN)
       socket.send(typeof message === 'string' ? message : JSON.stringify(message), { binary: false })
   }
-  const reject = (status: number, error: JsonObject): void => send({ type: 'error', status, error })
+  const reject = (status: number, error: JsonObject, headers: JsonObject = {}): void =>
+    send({ type: 'error', status, error, headers })
 
   const respond = async (message: JsonObject): Promise<void> => {
     const { type: _, ...body } = message
@@ -107,7 +108,7 @@ function serve(socket: WebSocket, request: IncomingMessage, provider: FakeProvid
     if (!response.ok) {
       latest = undefined
       isBusy = false
-      reject(response.status, asObject(asObject(await response.json()).error))
+      reject(response.status, asObject(asObject(await response.json()).error), Object.fromEntries(response.headers))
       return
     }
     // The next request may follow the last event at once.

@@ -75,6 +75,7 @@ export class UpstreamConnection {
   }
 
   close(): void {
+    if (this.isClosed) return
     this.isClosed = true
     this.#socket?.terminate()
     this.#running?.fail(connectionLost())
