@@ -15,8 +15,14 @@ export function benchGateway(upstream, plugins = []) {
       chat: openaiCompatible({ baseURL: `${upstream}/json/v1`, apiKey }),
       messages: openaiCompatible({ baseURL: `${upstream}/json/v1`, apiKey, formats: ['messages'] }),
       stream: openaiCompatible({ baseURL: `${upstream}/stream/v1`, apiKey }),
+      messagesStream: openaiCompatible({ baseURL: `${upstream}/stream/v1`, apiKey, formats: ['messages'] }),
     },
-    models: { 'chat-model': 'chat', 'messages-model': 'messages', 'stream-model': 'stream' },
+    models: {
+      'chat-model': 'chat',
+      'messages-model': 'messages',
+      'stream-model': 'stream',
+      'messages-stream-model': 'messagesStream',
+    },
     plugins: [
       {
         name: 'meter',

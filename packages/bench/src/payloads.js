@@ -105,7 +105,9 @@ export function answerBody(format, bytes) {
   )
 }
 
-/** Returns a chat stream of `count` events, including `[DONE]`. @param {number} count @returns {string[]} */
+/**
+ * Returns a chat stream of `count` events, including `[DONE]`. As OpenAI does if the usage is requested, which the gateway always does,
+ * every other event has an empty usage. @param {number} count @returns {string[]} */
 export function chatEvents(count) {
   /** @param {object} delta @param {string | null} finish */
   const chunk = (delta, finish) =>
@@ -115,6 +117,7 @@ export function chatEvents(count) {
       created: 1_760_000_000,
       model: 'bench-model',
       choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      usage: null,
     })}\n\n`
   const words = Array.from({ length: count - 4 }, (_, i) => chunk({ content: ` word${i}` }, null))
   const usage = {
@@ -131,5 +134,39 @@ export function chatEvents(count) {
     chunk({}, 'stop'),
     `data: ${JSON.stringify(usage)}\n\n`,
     'data: [DONE]\n\n',
+  ]
+}
+
+/** Returns a messages stream of `count` events. @param {number} count @returns {string[]} */
+export function messagesEvents(count) {
+  /** @param {{ type: string, [member: string]: unknown }} data */
+  const event = (data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+  const words = Array.from({ length: count - 5 }, (_, i) =>
+    event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ` word${i}` } }),
+  )
+  const usage = { input_tokens: 210, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 }
+  return [
+    event({
+      type: 'message_start',
+      message: {
+        id: 'msg_bench',
+        type: 'message',
+        role: 'assistant',
+        model: 'bench-model',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage,
+      },
+    }),
+    event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    ...words,
+    event({ type: 'content_block_stop', index: 0 }),
+    event({
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { ...usage, output_tokens: count - 5 },
+    }),
+    event({ type: 'message_stop' }),
   ]
 }

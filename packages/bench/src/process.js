@@ -1,10 +1,19 @@
 // Messages between main.js and its child processes: each server reports its port once, and its counters on request.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { startProfile, stopProfile } from './profile.js'
 
 /** @typedef {{ cpuMs: number, tokens: number }} Counters used CPU time, and tokens metered so far */
 /** @typedef {{ rss: number, heap: number }} Memory bytes; `rss` before, `heap` after a garbage collection */
-/** @typedef {{ port: number, counters: () => Promise<Counters>, memory: () => Promise<Memory>, stop: () => Promise<void> }} Server */
+/**
+ * @typedef {object} Server
+ * @property {number} port
+ * @property {() => Promise<Counters>} counters
+ * @property {() => Promise<Memory>} memory
+ * @property {() => Promise<void>} startProfile
+ * @property {() => Promise<import('./profile.js').Costs>} stopProfile
+ * @property {() => Promise<void>} stop
+ */
 
 /**
  * In a child: reports the port to the parent, and then the counters on request.
@@ -16,7 +25,9 @@ export function report(server, tokens = () => 0) {
   process.send?.({ port: address.port })
   process.on('message', (message) => {
     if (message === 'stop') process.exit(0)
-    process.send?.(message === 'memory' ? memory() : counters(tokens))
+    if (message === 'start profile') startProfile().then(() => process.send?.({}))
+    else if (message === 'stop profile') stopProfile().then((costs) => process.send?.(costs))
+    else process.send?.(message === 'memory' ? memory() : counters(tokens))
   })
   process.on('disconnect', () => process.exit(0))
 }
@@ -82,5 +93,12 @@ export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
 export async function startServer(...how) {
   const { ask, stop } = startChild(...how)
   const { port } = await ask()
-  return { port, counters: () => ask('counters'), memory: () => ask('memory'), stop }
+  return {
+    port,
+    counters: () => ask('counters'),
+    memory: () => ask('memory'),
+    startProfile: () => ask('start profile'),
+    stopProfile: () => ask('stop profile'),
+    stop,
+  }
 }

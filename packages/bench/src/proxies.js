@@ -1,9 +1,9 @@
 // Compares the gateway on Node with bare proxies. Proxies share one CPU, load and upstream the other, and rounds
 // alternate, so that noise of the machine affects both equally.
 import { placement, setting } from './placement.js'
-import { topCosts } from './profile.js'
+import { differenceByPart, topFunctions } from './profile.js'
 import { createRow } from './row.js'
-import { profiles, startServers } from './servers.js'
+import { startServers } from './servers.js'
 import { confidence95, grouped, mean, median, table } from './table.js'
 
 /** @typedef {import('./cases.js').Case} Case @typedef {import('./servers.js').Servers} Servers */
@@ -138,20 +138,49 @@ async function run(servers, item) {
   return { row, detail }
 }
 
+/**
+ * Samples both servers while they work, and prints where the CPU time of a call goes. Sampling itself costs time, so the shares are
+ * of calls that are slower than measured ones. @param {Servers} servers @param {Case} item
+ */
+async function printProfile(servers, item) {
+  const sides = await Promise.all(
+    [
+      { name: item.ours ?? 'gateway', path: item.path },
+      { name: item.against, path: item.barePath },
+    ].map(async ({ name, path }) => {
+      const server = await servers.serverOf(name)
+      return { server, to: target(item, server.port, path), samples: /** @type {Sample[]} */ ([]) }
+    }),
+  )
+  for (const { server } of sides) await server.startProfile()
+  for (let round = 0; round < rounds; round++)
+    for (const { server, to, samples } of sides) samples.push(await sampleOf(servers, item, to, server))
+  const [ours, theirs] = await Promise.all(
+    sides.map(async ({ server, samples }) => ({
+      costs: await server.stopProfile(),
+      cpuMicros: mid(samples, 'cpuMicros'),
+    })),
+  )
+  if (ours === undefined || theirs === undefined) return
+  console.log(`${item.name}, sampled: CPU ${ours.cpuMicros.toFixed(0)} : ${theirs.cpuMicros.toFixed(0)} µs per call`)
+  console.log(`${table(differenceByPart(ours, theirs))}\n`)
+  console.log(table(topFunctions(ours.costs, ours.cpuMicros)))
+}
+
 /** @param {readonly Case[]} cases @param {{ profile: boolean, between: () => void }} options @returns {Promise<Row[]>} */
 export async function benchProxies(cases, { profile, between }) {
-  const servers = await startServers('./upstream.js', { profile })
+  const servers = await startServers('./upstream.js')
   console.log(`${rounds} rounds of ${seconds} s, ${connections} connections, ${placement}`)
   const results = []
   try {
     for (const item of cases) {
       results.push(await run(servers, item))
+      if (profile) await printProfile(servers, item)
       between()
     }
   } finally {
     await servers.stop()
   }
   console.log(table(results.map(({ detail }) => detail)))
-  if (profile) console.log(table(topCosts(profiles)))
   return results.map(({ row }) => row)
 }

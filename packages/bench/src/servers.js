@@ -1,5 +1,4 @@
 // Servers of the rows with sockets, each started on first use.
-import { fileURLToPath } from 'node:url'
 import { portkeyHeaders, startPortkey } from './peers.js'
 import { loadCpu, proxyCpu } from './placement.js'
 import { startChild, startServer } from './process.js'
@@ -8,8 +7,6 @@ import { startChild, startServer } from './process.js'
 /** @typedef {import('./cases.js').GatewayMode | import('./cases.js').Framework | import('./cases.js').Bare} ServerName */
 /** @typedef {import('./load.js').Result} Result */
 /** @typedef {Awaited<ReturnType<typeof startServers>>} Servers */
-
-export const profiles = fileURLToPath(new URL('../profiles', import.meta.url))
 
 /** @param {ServerName} name @param {string} upstream @returns {[file: string, args: string[]]} */
 function commandOf(name, upstream) {
@@ -22,10 +19,10 @@ function commandOf(name, upstream) {
 }
 
 /**
- * @param {string} upstreamFile @param {{ args?: string[], profile?: boolean }} [options] `args`: arguments of the
+ * @param {string} upstreamFile @param {{ args?: string[] }} [options] `args`: arguments of the
  * upstream
  */
-export async function startServers(upstreamFile, { args = [], profile = false } = {}) {
+export async function startServers(upstreamFile, { args = [] } = {}) {
   const upstream = await startServer(upstreamFile, { args, pin: loadCpu })
   const address = `http://127.0.0.1:${upstream.port}`
   /** @type {ReturnType<typeof startChild>[]} */
@@ -45,8 +42,7 @@ export async function startServers(upstreamFile, { args = [], profile = false } 
     let server = started.get(name)
     if (server === undefined) {
       const [file, args] = commandOf(name, address)
-      const nodeArgs = profile && name === 'gateway' ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`] : []
-      server = startServer(file, { args, pin: proxyCpu, nodeArgs })
+      server = startServer(file, { args, pin: proxyCpu })
       started.set(name, server)
     }
     return server

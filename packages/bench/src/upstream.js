@@ -1,7 +1,7 @@
 // A fake provider with canned responses straight from a socket, so that it is never the slowest part. It reads only
 // the length and the path of a request. `/json/…` returns JSON, `/stream/…` an event stream.
 import net from 'node:net'
-import { answerBody, chatEvents } from './payloads.js'
+import { answerBody, chatEvents, messagesEvents } from './payloads.js'
 import { report } from './process.js'
 
 const answerBytes = Number(process.env.BENCH_ANSWER_BYTES ?? 1024)
@@ -26,11 +26,13 @@ function streamAnswer(list) {
 
 const chat = jsonAnswer(answerBody('chat', answerBytes))
 const messages = jsonAnswer(answerBody('messages', answerBytes))
-const stream = streamAnswer(chatEvents(events))
+const chatStream = streamAnswer(chatEvents(events))
+const messagesStream = streamAnswer(messagesEvents(events))
 
 /** @param {string} head */
 function answerTo(head) {
-  if (head.startsWith('POST /stream/')) return stream
+  if (head.startsWith('POST /stream/v1/messages')) return messagesStream
+  if (head.startsWith('POST /stream/')) return chatStream
   return head.startsWith('POST /json/v1/messages') ? messages : chat
 }
 

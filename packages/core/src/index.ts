@@ -107,7 +107,7 @@ export type { FormatRule, ModelRule, ModelSetting, Quirks } from './formats/targ
 export { createGateway } from './gateway/create-gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway/gateway.ts'
 export type { FramingName } from './http/framing/framing.ts'
-export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './http/inbound.ts'
+export type { BodySink, CutBody, Inbound, PulledBody, PulledResult, Reply, WatchedCall } from './http/inbound.ts'
 export type { Spool } from './http/spool.ts'
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.ts'
 export { toInbound, toResponse } from './http/web-request.ts'

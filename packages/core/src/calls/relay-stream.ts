@@ -1,7 +1,7 @@
 import { maxTimerMs, monotonicNow, type Signal, unref } from '../base/async.ts'
 import { concatBytes } from '../base/bytes.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
-import type { BodySink, CutBody, PulledBody } from '../http/inbound.ts'
+import type { BodySink, CutBody, PulledBody, PulledResult } from '../http/inbound.ts'
 import { isOnlyComments } from '../http/sse/blocks.ts'
 import type { ResponseStream } from '../lanes/lane.ts'
 import type { Pump, PumpItem, PumpWaiter } from './response-body.ts'
@@ -172,16 +172,16 @@ export function relayStream(
   else signal.addEventListener('abort', onAbort)
   if (!over) unread?.start(now)
 
-  const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
+  const fail = (error: unknown, out: Uint8Array | undefined): PulledResult => {
     // First, since an encoder that fails as well must not keep the call open.
     reportEnd({ outcome: 'failed', error })
     const bytes = stream.fail(infoOf(error))
     over = true
-    return { done: false, value: out === undefined ? bytes : concatBytes([out, bytes]) }
+    return { done: false, value: out === undefined ? bytes : concatBytes([out, bytes]), isLast: true }
   }
 
   /** Returns the next chunk for the client, or the end; undefined if it depends on the upstream. */
-  const ready = (): IteratorResult<Uint8Array> | undefined => {
+  const ready = (): PulledResult | undefined => {
     if (over) {
       if (cutError !== undefined) throw cutError
       return theEnd
@@ -190,14 +190,14 @@ export function relayStream(
     const value = stream.take()
     if (stream.state.ended || stream.state.error !== undefined) {
       finish(currentEnd())
-      return value === undefined ? theEnd : { done: false, value }
+      return value === undefined ? theEnd : { done: false, value, isLast: true }
     }
     if (value === undefined) return undefined
     lastOut = now
     return { done: false, value }
   }
   /** Returns a heartbeat or the error of a limit during silence; undefined while there is time left. */
-  const silence = (): IteratorResult<Uint8Array> | undefined => {
+  const silence = (): PulledResult | undefined => {
     if (now >= totalUntil) return fail(totalTimeout(durationUntil(totalUntil)), undefined)
     if (waiting ? now >= firstUntil : now - lastIn >= times.idleMs)
       return fail(waiting ? firstByteTimeout(durationUntil(firstUntil)) : idleTimeout(), undefined)
@@ -206,7 +206,7 @@ export function relayStream(
     return { done: false, value: stream.heartbeat() }
   }
   /** Processes bytes of the upstream, or their end. Returns an error chunk; undefined: see `ready`. */
-  const process = (item: PumpItem): IteratorResult<Uint8Array> | undefined => {
+  const process = (item: PumpItem): PulledResult | undefined => {
     if (item === 'tick') return silence()
     if (item === 'end') {
       stream.end(pump.delimited)
@@ -222,7 +222,7 @@ export function relayStream(
     }
     return undefined
   }
-  const arrived = (item: PumpItem): IteratorResult<Uint8Array> | undefined => {
+  const arrived = (item: PumpItem): PulledResult | undefined => {
     if (over || stopped !== undefined) return undefined
     try {
       return process(item)
@@ -230,15 +230,15 @@ export function relayStream(
       return broken(error)
     }
   }
-  const broken = (error: unknown): IteratorResult<Uint8Array> | undefined =>
+  const broken = (error: unknown): PulledResult | undefined =>
     over || stopped !== undefined ? undefined : fail(truncated(error), stream.take())
 
   /** The sink that waits for the next bytes. */
   let client: BodySink | undefined
   /** True within the sink's `onResult`: the clock need not be read again for its pull. */
   let isDelivering = false
-  const deliver = <T>(find: (what: T) => IteratorResult<Uint8Array> | undefined, what: T): void => {
-    let result: IteratorResult<Uint8Array> | undefined
+  const deliver = <T>(find: (what: T) => PulledResult | undefined, what: T): void => {
+    let result: PulledResult | undefined
     let failure: { readonly error: unknown } | undefined
     try {
       result = find(what) ?? ready()
@@ -261,7 +261,8 @@ export function relayStream(
     isDelivering = true
     to?.onResult(result)
     isDelivering = false
-    if (result.done === true) unread?.stop()
+    // Who watches the client itself sends the last chunk with the end, and does not pull again.
+    if (result.done === true || (result.isLast === true && clientStallMs === never)) unread?.stop()
     else if (client === undefined) unread?.start(deliveredAt)
   }
   // Made once for a stream, not for each chunk: thousands of streams wait at the same time, and every minor collection copies

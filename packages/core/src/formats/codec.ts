@@ -1,6 +1,7 @@
 import type { Allowance, ErrorInfo } from '../base/errors.ts'
 import type { Json, JsonObject, Member } from '../base/json/json.ts'
 import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
+import type { EventGap } from '../http/sse/event-template.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Capabilities, ClientCapabilities, IsShown, UsageFields } from './capabilities.ts'
 import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
@@ -30,6 +31,24 @@ export interface Machine<In, Out> {
   push(input: In): Out[]
   /** @param complete see AnswerStream */
   end(complete?: boolean): Out[]
+}
+
+/** The data of an event: fixed pieces, and what stands after each. Exactly one gap is the added text. */
+export interface TextForm {
+  readonly pieces: readonly string[]
+  readonly gaps: readonly EventGap[]
+}
+
+/** Decodes the events of an upstream's stream. */
+export interface StreamDecoder extends Machine<SseEvent, ModelEvent> {
+  /** The form of the last event if it was a text delta: following events often differ from it only in their text. */
+  readonly textForm?: TextForm | undefined
+  /**
+   * Decodes events of that form at once.
+   *
+   * @param text the texts of all of them, joined
+   */
+  repeat?(text: string): ModelEvent[]
 }
 
 /** Services for a codec: loss report, ids and time. */
@@ -105,7 +124,12 @@ export interface ExchangeContext extends CodecContext {
 export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
   /** Events that keep a silent stream alive. An SSE comment is `{event: ':', data: 'text'}`. */
   heartbeat(): SseEvent[]
+  /** The number of the next event, for formats that number their events in a `sequence_number`. */
+  sequence?: { next: number }
 }
+
+/** What codecs need for a response of a known target. */
+export type ResponseContext = ExchangeContext & { readonly target: TargetTraits }
 
 /** Data that pass-through reads from a whole response. */
 export interface ResponseTap {
@@ -301,7 +325,7 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   /** Decodes leniently; throws GatewayError `upstream_bad_response` if the body is no response at all. */
   decodeResponse(body: Json, context: ExchangeContext): ModelResponse
   /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
-  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
+  decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): StreamDecoder
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
   /** The same for responses. */

@@ -64,10 +64,15 @@ export interface Reply {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | null
 }
 
+/** A chunk of a `PulledBody`, or its end. After a chunk that `isLast`, the body need not be pulled again. */
+export type PulledResult =
+  | (IteratorYieldResult<Uint8Array> & { readonly isLast?: true })
+  | IteratorReturnResult<undefined>
+
 /** Receives the chunks of a `PulledBody`. */
 export interface BodySink {
   /** Receives the next chunk, or the end. */
-  onResult(result: IteratorResult<Uint8Array>): void
+  onResult(result: PulledResult): void
   /** Receives the error that ends the body. */
   onError(error: unknown): void
 }

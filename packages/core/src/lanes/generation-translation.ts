@@ -1,8 +1,7 @@
-import { createOutputEstimator } from '../accounting/estimate-output.ts'
 import { monotonicNow } from '../base/async.ts'
 import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
-import { type JsonObject, nestsDeeper, stringifyExact } from '../base/json/json.ts'
+import { type JsonObject, stringifyExact } from '../base/json/json.ts'
 import { plainNumbers } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { OnLoss } from '../config/identity.ts'
@@ -10,14 +9,13 @@ import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
 import type {
   ClientCodec,
   ClientQuirks,
-  ExchangeContext,
   KeptState,
+  ResponseContext,
   TargetTraits,
   UpstreamCodec,
 } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
-import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
-import { lossHeader } from '../formats/loss-header.ts'
+import type { ModelRequest, ModelResponse, Part, Report } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
 import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
@@ -25,25 +23,17 @@ import type { RequestBody } from '../formats/request-body.ts'
 import { requestedTier } from '../formats/shared/billed.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
 import { isDefaultValue, translateParam } from '../formats/shared/pointers.ts'
-import { boundFrame, reportUsage, responseReport } from '../formats/shared/response-losses.ts'
+import { reportUsage, responseReport } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
-import type { EventWriter, Framing } from '../http/framing/framing.ts'
-import { SseWriter } from '../http/framing/sse-writer.ts'
-import { createSseDecoder, type SseEvent } from '../http/sse/sse.ts'
+import type { Framing } from '../http/framing/framing.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { toClientError } from '../upstreams/upstream-error.ts'
-import { sealCallIds, sealInId, unsealCallId } from './call-id-seals.ts'
+import { sealCallIds, unsealCallId } from './call-id-seals.ts'
 import type { RequestEdit } from './inline-media.ts'
-import {
-  type Generation,
-  type Lane,
-  mayNameMedia,
-  type ResponseStream,
-  type StreamState,
-  type WholeResponse,
-} from './lane.ts'
-import { type EncodedRequest, exactValue, type Translation, tooDeep, translationLane } from './translation.ts'
+import { type Generation, type Lane, mayNameMedia, type ResponseStream, type WholeResponse } from './lane.ts'
+import { translatedStream } from './translated-stream.ts'
+import { type EncodedRequest, exactValue, type Translation, translationLane } from './translation.ts'
 
 /**
  * Returns the translation with the least loss. Throws the first format's error if the request fits none. Returns a promise only where
@@ -195,8 +185,6 @@ export function translateLane(translation: GenerationTranslation): Lane {
 /** A format may have further codecs for its clients, such as that of completions. */
 const isSame = (client: object, upstream: object): boolean => client === upstream
 
-type ResponseContext = ExchangeContext & { readonly target: TargetTraits }
-
 class FormatTranslation implements Translation<ModelRequest, ModelResponse, ResponseContext> {
   readonly upstreamFormat: UpstreamFormat
   readonly responseCheck: UpstreamCodec
@@ -264,7 +252,20 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
   }
 
   openStream(request: ModelRequest): ResponseStream {
-    return translatedStream(this.#options, request, this.#report)
+    // The stream must not hold the translation, which holds the client's body in all its forms.
+    const { client, upstream, framing, maxEventChars, maxDepth, redactor, reportsLateLosses, toClientErrorInfo } =
+      this.#options
+    const options = {
+      client,
+      upstream,
+      framing,
+      maxEventChars,
+      maxDepth,
+      redactor,
+      reportsLateLosses,
+      toClientErrorInfo,
+    }
+    return translatedStream(options, openContext(this.#options, request, this.#report), this.#report)
   }
 
   clientParam(param: string, { at }: ModelRequest): string | undefined {
@@ -310,131 +311,4 @@ function createStopwatch(): () => number {
 function placesOf({ at }: ModelRequest, { fieldPointers }: ClientCodec): NonNullable<ModelRequest['at']> {
   for (const field in at) if (at[field] !== fieldPointers[field]) return { ...fieldPointers, ...at }
   return fieldPointers
-}
-
-const LF = 10
-
-function translatedStream(translation: GenerationTranslation, request: ModelRequest, report: Report): ResponseStream {
-  // The translation holds the client's body in all its forms: the stream must not hold the translation.
-  const { client, upstream, framing, maxEventChars, maxDepth, toClientErrorInfo: clean, redactor } = translation
-  const context = openContext(translation, request, report)
-  const decoder = createSseDecoder(maxEventChars)
-  const estimator = createOutputEstimator(upstream.textFields)
-  const decode = upstream.decodeStream(context)
-  const encode = client.encodeStream(context)
-  const writer: EventWriter = framing === undefined ? new SseWriter() : framing.open()
-  /** The newest usage. Gemini reports it in every event, but it is read once. */
-  let lastUsage: Usage | undefined
-  const state: { -readonly [K in keyof Omit<StreamState, 'usage'>]: StreamState[K] } & Pick<StreamState, 'usage'> = {
-    started: false,
-    ended: false,
-    error: undefined,
-    get usage() {
-      return lastUsage === undefined ? undefined : plainNumbers(lastUsage)
-    },
-    finish: undefined,
-  }
-  /** The losses that the response's headers report. */
-  const sentLosses = report.losses.length
-  const reportsLateLosses = translation.reportsLateLosses && client.refusesComments !== true
-  /** True if the last chunk ended within a line. */
-  let midLine = false
-  /** True if the current events may hold a secret of the upstream. */
-  let mayHoldSecrets = true
-
-  const recordEvent = (event: ModelEvent): void => {
-    switch (event.type) {
-      case 'error':
-        state.error = event.error
-        break
-      case 'response-end':
-        state.ended = true
-        break
-      case 'usage':
-        lastUsage = event.usage as Usage
-        break
-      case 'choice-end':
-        state.finish = event.finish.reason
-        break
-      default:
-    }
-    // The first event of a response holds no content yet: an error behind it can still become a status.
-    if (event.type !== 'response-start' && event.type !== 'usage' && event.type !== 'error') state.started = true
-  }
-  const decodeEvent = (event: SseEvent): void => {
-    if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
-    encodeEvents(decode.push(withoutSecrets(event)))
-  }
-  const withoutSecrets = (event: SseEvent): SseEvent => {
-    const holds = redactor.hasCredential(event.data, mayHoldSecrets)
-    // Decoders take the name of an event for its type where the data has none, and report unknown types.
-    const isNamed = mayHoldSecrets && event.event !== undefined && redactor.hasCredential(event.event)
-    if (!holds && !isNamed) return event
-    return {
-      ...event,
-      data: holds ? redactor.redactJson(event.data) : event.data,
-      ...(isNamed ? { event: redactor.redactText(event.event ?? '') } : {}),
-    }
-  }
-  const encodeEvents = (events: readonly ModelEvent[]): void => {
-    for (const raw of events) {
-      if (state.ended || state.error !== undefined) return
-      const event: ModelEvent =
-        raw.type === 'error'
-          ? { type: 'error', error: clean(raw.error) }
-          : raw.type === 'response-start'
-            ? boundFrame(raw, context.report)
-            : raw.type === 'part-start' && raw.value.type === 'tool-call' && client.sealsInCallIds
-              ? { ...raw, value: sealInId(raw.value, client.format) }
-              : raw
-      recordEvent(event)
-      const out = encode.push(event)
-      if (event.type === 'response-end') reportUsage(state.usage, upstream, client, context.report)
-      // The comment precedes the terminal event: clients stop reading after it.
-      if (event.type === 'response-end' && reportsLateLosses) writer.write(lossComment(report, sentLosses))
-      writer.write(out)
-    }
-  }
-
-  return {
-    state,
-    push(chunk) {
-      // Secrets hold no line ends: whole lines can be searched at once.
-      const inLine = midLine
-      midLine = chunk[chunk.length - 1] !== LF
-      mayHoldSecrets = inLine || midLine || redactor.mayHaveCredential(chunk)
-      for (const event of decoder.push(chunk)) {
-        estimator.add(event.data)
-        decodeEvent(event)
-      }
-    },
-    end(complete) {
-      mayHoldSecrets = true
-      for (const event of decoder.end()) decodeEvent(event)
-      encodeEvents(decode.end(complete))
-      writer.write(encode.end())
-    },
-    take() {
-      if (state.ended || state.error !== undefined) writer.end()
-      return writer.take()
-    },
-    estimatedTokens: estimator.tokens,
-    heartbeat: () => writer.heartbeat(() => encode.heartbeat()),
-    fail(failure: ErrorInfo) {
-      // Its message may quote the upstream.
-      const error = clean(failure)
-      state.error = error
-      writer.write(encode.push({ type: 'error', error }))
-      writer.write(encode.end())
-      writer.end()
-      return writer.take() ?? nothing
-    },
-  }
-}
-
-const nothing = new Uint8Array(0)
-
-function lossComment(report: Report, from: number): SseEvent[] {
-  const losses = lossHeader(report.losses.slice(from))
-  return losses === undefined ? [] : [{ event: ':', data: `modelgate-loss ${losses}` }]
 }

@@ -9,6 +9,7 @@ import {
   type EventTemplate,
   type EventTemplateOptions,
   matchEvents,
+  viewOf,
 } from '../http/sse/event-template.ts'
 import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder, type SseEvent } from '../http/sse/sse.ts'
 import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
@@ -131,15 +132,16 @@ class PassThroughStream implements ResponseStream {
   #pass(whole: Uint8Array): void {
     const tap = this.state
     this.#at = this.#from = 0
+    const view = this.#templates === undefined ? undefined : viewOf(whole)
     try {
       while (this.#at < whole.length) {
-        if (this.#templates !== undefined && this.#mayMatchTemplates) this.#at = this.#templates.run(whole, this.#at)
+        if (this.#templates !== undefined && view !== undefined && this.#mayMatchTemplates)
+          this.#at = this.#templates.run(whole, view, this.#at)
         if (this.#at === whole.length) break
         this.#processEvent(whole)
         this.#mayMatchTemplates = tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject !== true
       }
     } finally {
-      viewed = undefined
       this.#deliver(whole, this.#at)
     }
   }
@@ -311,10 +313,6 @@ function without(bytes: Uint8Array, from: number, to: number, gaps: readonly num
   return end === 0 ? undefined : copy.subarray(0, end)
 }
 
-/** Bytes that are copied there need no DataView of their own. */
-const scratch = new Uint8Array(16_384)
-const scratchView = new DataView(scratch.buffer)
-
 /** Unused templates in a row after which a stream gets no further ones: its events differ too much. */
 const maxUnusedTemplates = 16
 
@@ -340,9 +338,8 @@ class EventTemplates {
   }
 
   /** Passes the events that match a template. Returns the position of the first one that does not. */
-  run(whole: Uint8Array, begin: number): number {
+  run(whole: Uint8Array, view: DataView, begin: number): number {
     if (this.#newest === undefined) return begin
-    const view = viewOf(whole)
     let at = begin
     // As long as one template continues where the other one stops.
     for (let stuck = 0; stuck < 2 && at < whole.length; stuck++) {
@@ -370,16 +367,4 @@ class EventTemplates {
     this.#other = this.#newest
     this.#newest = template
   }
-}
-
-/** The view of the current chunk. A chunk of many different events is searched many times. */
-let viewed: { readonly bytes: Uint8Array; readonly view: DataView } | undefined
-
-function viewOf(bytes: Uint8Array): DataView {
-  if (viewed?.bytes === bytes) return viewed.view
-  const small = bytes.length <= scratch.length
-  if (small) scratch.set(bytes)
-  const view = small ? scratchView : new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  viewed = { bytes, view }
-  return view
 }

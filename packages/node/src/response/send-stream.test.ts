@@ -1,3 +1,4 @@
+import type { PulledBody } from '@modelgate/core'
 import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
 import { dial, serve } from '../testing/server.ts'
@@ -61,4 +62,34 @@ it('keeps the connection open when a body is as long as its content-length', asy
     () => received().endsWith('\r\n\r\nabc') && received().split('HTTP/1.1 200').length === 3,
     'the second response on the connection',
   )
+})
+
+it('sends the last chunk together with the end, and does not pull again', async () => {
+  const writes: string[] = []
+  let pulls = 0
+  const { port } = await serve((req, res) => {
+    const { write, end } = res
+    res.write = ((chunk: Uint8Array) => {
+      writes.push('write')
+      return write.call(res, chunk, 'utf8')
+    }) as unknown as typeof res.write
+    res.end = ((chunk?: Uint8Array) => {
+      writes.push(`end with ${chunk?.length ?? 0} bytes`)
+      return end.call(res, chunk, 'utf8')
+    }) as unknown as typeof res.end
+    const body: PulledBody = {
+      pull(sink) {
+        pulls++
+        const value = Buffer.alloc(pulls === 1 ? 10 : 50_000, 'a')
+        sink.onResult(pulls === 1 ? { done: false, value } : { done: false, value, isLast: true })
+      },
+      async *[Symbol.asyncIterator]() {},
+    }
+    sendReply(req, res, { status: 200, headers: { 'content-length': '50010' }, body })
+  })
+  const { socket, received } = dial(port)
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await until(() => bodyOf(received()).length === 50_010, 'the whole body to arrive')
+  expect(writes).toEqual(['write', 'end with 50000 bytes'])
+  expect(pulls).toBe(2)
 })

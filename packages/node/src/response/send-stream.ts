@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { BodySink, CutBody, PulledBody } from '@modelgate/core'
+import type { BodySink, CutBody, PulledBody, PulledResult } from '@modelgate/core'
 
 /** Sends an iterable body chunk by chunk, no faster than the client reads. */
 export function sendStream(
@@ -96,12 +96,19 @@ class Sender implements BodySink {
     this.#source.pull(this)
   }
 
-  onResult({ done, value }: IteratorResult<Uint8Array>): void {
+  onResult(result: PulledResult): void {
     if (this.#isClosed) return
     try {
-      if (done === true) {
+      if (result.done === true) {
         this.#removeListeners()
         this.#res.end()
+        return
+      }
+      const { value } = result
+      // One system call for both. A chunk alone may have to wait until the client has read it, and the end after it.
+      if (result.isLast === true) {
+        this.#removeListeners()
+        this.#res.end(value)
         return
       }
       // Responses of some hosts (serverless-express on Lambda) return undefined and never emit `drain`.

@@ -2,8 +2,7 @@ import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
-import type { SseEvent } from '../../http/sse/sse.ts'
-import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, StreamDecoder, TargetTraits } from '../codec.ts'
 import type { ModelEvent, Usage } from '../ir.ts'
 import { fieldsExcept, setOwn } from '../shared/json-fields.ts'
 import { checkChoiceCount } from '../shared/stream-parts.ts'
@@ -31,7 +30,7 @@ const readFields: ReadonlySet<string> = new Set([
  * Decodes chunks as IR events. `[DONE]` ends the stream. The end of input also ends it if every choice has a finish reason, and the body was
  * complete or the upstream omits `[DONE]`. Any other end is an error.
  */
-export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
+export function decodeStream(context: DecodeContext): StreamDecoder {
   const choices = new Map<number, ChoiceDecoder>()
   const top: JsonObject = {}
   let out: ModelEvent[] = []
@@ -147,14 +146,20 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     return events
   }
 
+  function repeat(text: string): ModelEvent[] {
+    readMatched(text)
+    return drain()
+  }
+
   return {
+    get textForm() {
+      return template.form
+    },
+    repeat,
     push(event) {
       if (over) return []
       const text = template.read(event)
-      if (text !== undefined) {
-        readMatched(text)
-        return drain()
-      }
+      if (text !== undefined) return repeat(text)
       const data = event.data.trim()
       if (data === '') return []
       if (data === '[DONE]') {

@@ -2,8 +2,7 @@ import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, put, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
-import type { SseEvent } from '../../http/sse/sse.ts'
-import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, StreamDecoder, TargetTraits } from '../codec.ts'
 import type { ModelEvent } from '../ir.ts'
 import { fieldsExcept, setOwn } from '../shared/json-fields.ts'
 import { checkChoiceCount } from '../shared/stream-parts.ts'
@@ -24,7 +23,7 @@ const readFields: ReadonlySet<string> = new Set(['candidates', 'usageMetadata', 
  * Decodes a stream. Each chunk is a whole response. The format has no terminal event: the stream ends with its input, and is
  * complete if every candidate has a finish reason, or if the prompt was blocked.
  */
-export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
+export function decodeStream(context: DecodeContext): StreamDecoder {
   const candidates = new Map<number, CandidateDecoder>()
   const top: JsonObject = {}
   let out: ModelEvent[] = []
@@ -119,16 +118,22 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     return events
   }
 
+  function repeat(text: string): ModelEvent[] {
+    plain?.addText(text)
+    out.push(template.delta(text))
+    writeUsage(template.usage)
+    return drain()
+  }
+
   return {
+    get textForm() {
+      return template.form
+    },
+    repeat,
     push(event) {
       if (over) return []
       const text = template.read(event)
-      if (text !== undefined) {
-        plain?.addText(text)
-        out.push(template.delta(text))
-        writeUsage(template.usage)
-        return drain()
-      }
+      if (text !== undefined) return repeat(text)
       const data = event.data.trim()
       // An event without data changes nothing.
       if (data === '') return []

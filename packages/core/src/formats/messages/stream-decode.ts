@@ -1,8 +1,7 @@
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { parseInnerJson, parseObjectExact } from '../../base/json/parse.ts'
-import type { SseEvent } from '../../http/sse/sse.ts'
-import type { ExchangeContext, Machine } from '../codec.ts'
+import type { ExchangeContext, StreamDecoder } from '../codec.ts'
 import type { Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
 import {
   assignOwn,
@@ -41,7 +40,7 @@ const eventsOfMessage: ReadonlySet<string> = new Set([
 const maxEventsBeforeStart = 64
 
 /** Decodes a stream of messages. Only `message_stop` completes it. */
-export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
+export function decodeStream(context: ExchangeContext): StreamDecoder {
   let out: ModelEvent[] = []
   let hasStarted = false
   let hasEnded = false
@@ -195,14 +194,20 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     emitUsage(event.usage)
   }
 
+  function repeat(text: string): ModelEvent[] {
+    growingBlock?.repeatDelta?.(text)
+    return [deltaTemplate.delta(text)]
+  }
+
   return {
+    get textForm() {
+      return deltaTemplate.form
+    },
+    repeat,
     push(source) {
       if (hasEnded) return []
       const text = deltaTemplate.read(source)
-      if (text !== undefined) {
-        growingBlock?.repeatDelta?.(text)
-        return [deltaTemplate.delta(text)]
-      }
+      if (text !== undefined) return repeat(text)
       // Some servers send events without data to keep a stream alive.
       if (source.data === '' && source.event !== 'error') return []
       out = []

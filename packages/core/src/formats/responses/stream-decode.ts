@@ -2,8 +2,7 @@ import { errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
-import type { SseEvent } from '../../http/sse/sse.ts'
-import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, StreamDecoder, TargetTraits } from '../codec.ts'
 import type { ModelEvent } from '../ir.ts'
 import { drop, unread } from '../shared/json-fields.ts'
 import { loss, objectsIn, reportField } from '../shared/report.ts'
@@ -42,7 +41,7 @@ const responseEvents: ReadonlySet<string> = new Set([
  * Decodes a stream. Items are identified by their index in the output, because some servers change ids within a stream and
  * others omit them. Only a terminal event of the response ends the stream; `[DONE]` is ignored.
  */
-export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
+export function decodeStream(context: DecodeContext): StreamDecoder {
   const items = new Map<number, ItemDecoder>()
   const content: ContentFlags = noContent()
   const forResponsesClient = isResponsesClient(context.request)
@@ -203,14 +202,20 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     return events
   }
 
+  function repeat(text: string): ModelEvent[] {
+    current?.addText(text)
+    return [template.delta(text)]
+  }
+
   return {
+    get textForm() {
+      return template.form
+    },
+    repeat,
     push(event) {
       if (over) return []
       const text = template.read(event)
-      if (text !== undefined) {
-        current?.addText(text)
-        return [template.delta(text)]
-      }
+      if (text !== undefined) return repeat(text)
       const data = event.data.trim()
       if (data === '' || data === '[DONE]') return []
       let value: unknown

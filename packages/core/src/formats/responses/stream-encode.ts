@@ -28,7 +28,7 @@ import { encodeUsage } from './usage.ts'
  * stream ends with `error` and `response.failed`.
  */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
-  let number = 0
+  const sequence = { next: 0 }
   let response: JsonObject | undefined
   let own: JsonObject = {}
   let finish: Finish | undefined
@@ -46,7 +46,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       head = joinText('{"type":"', type, '","sequence_number":')
       heads.set(type, head)
     }
-    out.push({ event: type, data: `${head}${number++},${fields}` })
+    out.push({ event: type, data: `${head}${sequence.next++},${fields}` })
   }
   const send = (type: string, fields: JsonObject): void => sendText(type, stringifyExact(fields).slice(1))
   const output = createOutput(context, { send, sendText })
@@ -73,7 +73,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       created_at: context.now(),
       model: context.request.model,
     }
-    out.push(...errorEvents(error, { ...frame, output: output.items() }, number))
+    out.push(...errorEvents(error, { ...frame, output: output.items() }, sequence.next))
   }
 
   function endChoice(event: Extract<ModelEvent, { type: 'choice-end' }>): void {
@@ -183,6 +183,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   return {
+    sequence,
     push(event) {
       if (over) return []
       read(event)

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../base/json/json.ts'
 import { parseJson, parseObject } from '../../base/json/parse.ts'
+import type { EventGap } from '../../http/sse/event-template.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
+import type { TextForm } from '../codec.ts'
 import type { ModelEvent, TextDelta } from '../ir.ts'
 
 const QUOTE = 0x22
@@ -13,8 +15,8 @@ const LETTER_E = 0x65
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
-/** The kinds of gaps between fixed pieces: the added text, an ignored text or number, a usage count, or the end of the event. */
-type Gap = 'text' | 'ignored-text' | 'ignored-number' | 'count' | 'end'
+/** What stands between fixed pieces; `count`: a usage count. */
+type Gap = EventGap | 'count'
 
 /** The member in which each event repeats the usage so far, and the counts in it that grow. */
 export interface RunningUsage {
@@ -76,6 +78,11 @@ export class TextDeltaTemplate {
     return this.#choice
   }
 
+  /** The form of the last event, without which no event may repeat usage. */
+  get form(): TextForm | undefined {
+    return this.#plan?.form
+  }
+
   /** Returns the added text of an event that matches, never empty; undefined for any other event. */
   read({ event, data }: SseEvent): string | undefined {
     const plan = this.#plan
@@ -113,12 +120,12 @@ export class TextDeltaTemplate {
     }
     if (at !== data.length) return undefined
     this.usage = usage
-    if (this.#unusedCost > 0) this.#unusedCost--
     return text
   }
 
   /** Returns the IR event of the last matched event. */
   delta(text: string): ModelEvent {
+    if (this.#unusedCost > 0) this.#unusedCost--
     return { type: 'part-delta', choice: this.#choice, part: this.#part, delta: { type: this.#type, text } }
   }
 
@@ -153,6 +160,8 @@ interface Plan {
   /** The usage of the parsed event, and the names of its counts, in order. */
   usage: JsonObject | undefined
   readonly counts: string[]
+  /** The same without usage: undefined if the event repeats it. */
+  form?: TextForm
 }
 
 /** Returns undefined if more than one member could hold the text. */
@@ -218,6 +227,8 @@ function planOf(
   }
   if (texts !== 1) return undefined
   cut(data.length, data.length, 'end')
+  const { pieces, gaps } = plan
+  if (plan.usage === undefined && gaps.every((gap) => gap !== 'count')) plan.form = { pieces, gaps }
   return plan
 }
 

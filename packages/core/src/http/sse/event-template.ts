@@ -21,7 +21,12 @@ export interface EventTemplate {
   /** Offset of that text in the piece, and its length in bytes. */
   readonly gapAt: number
   readonly gapLength: number
+  /** Index in `pieces` of the piece before the text whose place is reported; -1: none. */
+  readonly textPiece: number
 }
+
+/** What stands between two fixed pieces: a text whose place is reported, an ignored text or number, or nothing more. */
+export type EventGap = 'text' | 'ignored-text' | 'ignored-number' | 'end'
 
 /** The rules for templates of one stream. */
 export interface EventTemplateOptions {
@@ -40,6 +45,8 @@ export interface EventRun {
   count: number
   /** Characters of the events' data. */
   chars: number
+  /** Some text has other characters than ASCII. */
+  isWide: boolean
   /** Starts of the last few events: event `n` (from 0) starts at `starts[n & (sampleSize - 1)]`. */
   readonly starts: Int32Array
 }
@@ -55,12 +62,31 @@ const text = 0
 const number = 1
 const blanks = 2
 const nothing = 3
+/** The text whose place is reported. */
+const reported = 4
+
+const kindOf: { readonly [gap in EventGap]: number } = {
+  text: reported,
+  'ignored-text': text,
+  'ignored-number': number,
+  end: nothing,
+}
 
 const LF = 10
 const SPACE = 0x20
 const QUOTE = 0x22
 const COLON = 0x3a
 const BACKSLASH = 0x5c
+
+/** Returns whether `JSON.stringify` writes this character after a backslash. It writes most `\\u` escapes in another way. */
+const isUsualEscape = (char: number): boolean =>
+  char === 0x6e ||
+  char === QUOTE ||
+  char === BACKSLASH ||
+  char === 0x74 ||
+  char === 0x72 ||
+  char === 0x62 ||
+  char === 0x66
 
 const isNumeric = (char: number): boolean =>
   (char >= 0x30 && char <= 0x39) || char === 0x2d || char === 0x2e || char === 0x2b || char === 0x65 || char === 0x45
@@ -104,6 +130,42 @@ export function createEventTemplate(
     gapPiece,
     gapAt: gapPiece < 0 ? 0 : gap - (pieces[gapPiece] as number),
     gapLength,
+    textPiece: -1,
+  }
+}
+
+/**
+ * Creates a template that reports the places of a text.
+ *
+ * @param pieces the fixed pieces of an event, its line ends and blank line included
+ * @param gaps what stands after each piece; exactly one is a `text`
+ * @param frameLength characters of an event outside its data
+ * @returns undefined if a piece holds characters that cannot be compared
+ */
+export function createTextTemplate(
+  pieces: readonly string[],
+  gaps: readonly EventGap[],
+  frameLength: number,
+): EventTemplate | undefined {
+  const chars = pieces.join('')
+  const places: number[] = []
+  let at = 0
+  for (let i = 0; i < pieces.length; i++) {
+    const end = at + (pieces[i] as string).length
+    places.push(at, end, kindOf[gaps[i] as EventGap])
+    at = end
+  }
+  if (!isComparable(chars, places)) return undefined
+  const bytes = new Uint8Array(chars.length)
+  for (let i = 0; i < chars.length; i++) bytes[i] = chars.charCodeAt(i)
+  return {
+    bytes: new DataView(bytes.buffer),
+    pieces: places,
+    frameBytes: frameLength,
+    gapPiece: -1,
+    gapAt: 0,
+    gapLength: 0,
+    textPiece: gaps.indexOf('text') * 3,
   }
 }
 
@@ -153,11 +215,15 @@ function findPieces(
     piece = close
   }
   pieces.push(piece, chars.length, nothing)
-  // Bytes are compared as doubles, eight at a time. Other bytes could form NaN, which never equals itself.
+  return isComparable(chars, pieces) ? pieces : undefined
+}
+
+/** Bytes are compared as doubles, eight at a time. Other bytes could form NaN, which never equals itself. */
+function isComparable(chars: string, pieces: readonly number[]): boolean {
   for (let i = 0; i < pieces.length; i += 3)
     for (let at = pieces[i] as number; at < (pieces[i + 1] as number); at++)
-      if (chars.charCodeAt(at) > 0x7e || chars.charCodeAt(at) < LF) return undefined
-  return pieces
+      if (chars.charCodeAt(at) > 0x7e || chars.charCodeAt(at) < LF) return false
+  return true
 }
 
 function closingQuote(chars: string, from: number, to: number): number {
@@ -193,11 +259,11 @@ function isSame(fixed: DataView, piece: number, bytes: DataView, at: number, len
   return fixed.getFloat64(piece + last, true) === bytes.getFloat64(at + last, true)
 }
 
-const run: EventRun = { end: 0, count: 0, chars: 0, starts: new Int32Array(sampleSize) }
+const run: EventRun = { end: 0, count: 0, chars: 0, isWide: false, starts: new Int32Array(sampleSize) }
 
 /**
- * Matches the events from `at` to `end`, up to the first one that differs from the template. The start and end of each text to erase
- * are appended to `gaps`.
+ * Matches the events from `at` to `end`, up to the first one that differs from the template. The start and end of each text to erase,
+ * or of each reported text, are appended to `places`. A reported text is never empty, and its escapes are those of `JSON.stringify`.
  *
  * @returns an object that is reused: valid until the next call
  */
@@ -206,18 +272,22 @@ export function matchEvents(
   bytes: DataView,
   end: number,
   at: number,
-  gaps: number[],
+  places: number[],
 ): EventRun {
-  const { bytes: fixed, pieces, gapPiece, gapAt } = template
+  const { bytes: fixed, pieces, gapPiece, gapAt, textPiece } = template
   const size = pieces.length
   let from = at
   let count = 0
   let beyond = 0
+  let isWide = false
   events: for (;;) {
     const limit = Math.min(end, from + maxLength)
     let to = from
     let gap = -1
+    let textStart = 0
+    let textTo = 0
     let wide = 0
+    let hasWide = false
     for (let i = 0; i < size; i += 3) {
       const piece = pieces[i] as number
       const length = (pieces[i + 1] as number) - piece
@@ -226,7 +296,9 @@ export function matchEvents(
       if (!isSame(fixed, piece, bytes, to, length)) break events
       to += length
       switch (pieces[i + 2]) {
-        case text:
+        case reported:
+        case text: {
+          const textFrom = to
           for (; ; to++) {
             if (to >= limit) break events
             const byte = bytes.getUint8(to)
@@ -235,10 +307,21 @@ export function matchEvents(
             if (byte < SPACE) break events
             if (byte === BACKSLASH) {
               to++
-              if (to >= limit || bytes.getUint8(to) < SPACE) break events
-            } else if (byte > 0x7f) wide += byte < 0xc0 ? 1 : byte < 0xf0 ? 0 : -1
+              if (to >= limit) break events
+              const sign = bytes.getUint8(to)
+              if (sign < SPACE || (i === textPiece && !isUsualEscape(sign))) break events
+            } else if (byte > 0x7f) {
+              hasWide = true
+              wide += byte < 0xc0 ? 1 : byte < 0xf0 ? 0 : -1
+            }
+          }
+          if (i === textPiece) {
+            if (to === textFrom) break events
+            textTo = to
+            textStart = textFrom
           }
           break
+        }
         case number:
           while (to < limit && isNumeric(bytes.getUint8(to))) to++
           break
@@ -251,11 +334,25 @@ export function matchEvents(
     run.starts[count & (sampleSize - 1)] = from
     count++
     beyond += wide
-    if (gap >= 0) gaps.push(gap, gap + template.gapLength)
+    isWide ||= hasWide
+    if (gap >= 0) places.push(gap, gap + template.gapLength)
+    else if (textPiece >= 0) places.push(textStart, textTo)
     from = to
   }
   run.end = from
   run.count = count
   run.chars = from - at - count * template.frameBytes - beyond
+  run.isWide = isWide
   return run
+}
+
+/** Bytes that are copied there need no DataView of their own. */
+const scratch = new Uint8Array(16_384)
+const scratchView = new DataView(scratch.buffer)
+
+/** Returns a view of bytes, valid until the next call. */
+export function viewOf(bytes: Uint8Array): DataView {
+  if (bytes.length > scratch.length) return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  scratch.set(bytes)
+  return scratchView
 }
