@@ -9,7 +9,7 @@
 //   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)
 //   BENCH_PEERS=0  without Portkey and llm-bridge
 //   --json <file> or BENCH_JSON  JSON output; default: packages/bench/results.json
-//   --profile  writes a CPU profile of the gateway to packages/bench/profiles and prints its top costs
+//   --profile  writes CPU profiles of both sides to packages/bench/profiles, and prints where their difference comes from
 //   UPDATE_PERFORMANCE=1  writes table and plot into docs/internals/performance.md
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -15,6 +15,8 @@ export interface RequestBody {
   readonly modelPrefix?: string | undefined
   /** What an adaptation could not put into the body. Absent: nothing. */
   readonly losses?: readonly Loss[] | undefined
+  /** Forgets the text of a large body until it is needed again: a call may wait for its upstream for minutes. */
+  releaseText?(): void
 }
 
 /** The outline of a large body, before all of it is parsed. Bodies with seals have none. */

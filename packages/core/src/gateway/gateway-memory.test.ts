@@ -94,3 +94,40 @@ describe('a running stream', () => {
     await running.events.return?.()
   })
 })
+
+it('keeps neither the text nor the translated text of large requests while their upstream works', async () => {
+  const gateway = gateways['without a capture']
+  const messages = Array.from({ length: 200 }, (_, n) => ({ role: 'user', content: `${n} Łódź ${'x'.repeat(1000)}` }))
+  const body = encoder.encode(JSON.stringify({ model: 'other', messages }))
+  let pending = 0
+  const transport: Transport = () => {
+    pending++
+    return new Promise(() => {})
+  }
+  const signal = createCanceller()
+  const begun = async (calls: number): Promise<number> => {
+    const before = pending
+    for (let n = 0; n < calls; n++) {
+      const copy = body.slice()
+      const inbound: Inbound = {
+        method: 'POST',
+        path: '/v1/chat/completions',
+        query: '',
+        header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+        read: async () => copy,
+        signal,
+      }
+      adapterFunctions(gateway)
+        .handle(inbound, transport)
+        .catch(() => {})
+    }
+    while (pending < before + calls) await new Promise((resolve) => setTimeout(resolve, 5))
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = await begun(5)
+  const heldByCall = ((await begun(20)) - before) / 20
+  signal.abort()
+  // As text, with two bytes for each character, the request and its translation would each hold twice the size of the body.
+  expect(heldByCall / body.length).toBeLessThan(4.5)
+})

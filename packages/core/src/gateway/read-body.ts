@@ -142,12 +142,12 @@ function rewrittenBody(
 
 class ParsedBody implements RequestBody {
   readonly bytes: Uint8Array
-  readonly text: string
   readonly value: JsonObject
   readonly fields: JsonObject
   readonly outline = undefined
   readonly modelPrefix: string | undefined
   readonly losses: readonly Loss[] | undefined
+  #text: string | undefined
   #members: readonly Member[] | undefined
 
   constructor(
@@ -159,12 +159,24 @@ class ParsedBody implements RequestBody {
     losses?: readonly Loss[],
   ) {
     this.bytes = bytes
-    this.text = text
+    this.#text = text
     this.value = value
     this.fields = value
     this.modelPrefix = modelPrefix
     this.losses = losses
     this.#members = members
+  }
+
+  get text(): string {
+    this.#text ??= decoder.decode(this.bytes)
+    return this.#text
+  }
+
+  releaseText(): void {
+    if (this.bytes.length < largeBytes) return
+    this.#text = undefined
+    // Their keys are slices of the text.
+    this.#members = undefined
   }
 
   get members(): readonly Member[] {

@@ -72,6 +72,7 @@ export function translate(
   }
   if (best === undefined || bestCodec === undefined) throw failure ?? noChat()
   const { media, request } = generation
+  request.releaseText?.()
   if (media === undefined || client instanceof Promise || !mayNameMedia(request)) return best
   const upstream = bestCodec
   return import('./inline-media.ts').then(({ translateWithMedia: withMedia }) =>

@@ -221,7 +221,7 @@ test.each(pairs.filter(({ client }) => client !== 'converse'))(
   'translates text deltas of $upstream for a client of $client together',
   ({ upstream, client }) => {
     const events = streamOf(upstream, [start, ...(contents['plain words'] ?? []), ...ending])
-    expect(resultOf(client, upstream, [bytes(events.join(''))]).runs).toBeLessThan(5)
+    expect([1, 2, 3]).toContain(resultOf(client, upstream, [bytes(events.join(''))]).runs)
   },
 )
 

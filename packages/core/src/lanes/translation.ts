@@ -74,7 +74,7 @@ export function translationLane<Request, Response, Context>(
   return {
     kind: 'translate',
     upstreamFormat: translation.upstreamFormat,
-    body: stringifyExact(encoded.body),
+    body: largeTextAsBytes(stringifyExact(encoded.body)),
     flags: encoded.flags,
     restricted: encoded.restricted,
     tier: encoded.tier,
@@ -95,6 +95,15 @@ export function translationLane<Request, Response, Context>(
       translation.clientParam === undefined ? undefined : (param) => translation.clientParam?.(param, request),
   }
 }
+
+/** A larger body is held as bytes until its response arrives. */
+const largeChars = 16_384
+
+/**
+ * Encodes a large text, which takes up to four times the memory of its bytes, and in the heap, where each collection handles it again:
+ * V8 writes JSON in pieces, and with two bytes for each character if one of them is not Latin.
+ */
+const largeTextAsBytes = (text: string): string | Uint8Array => (text.length < largeChars ? text : encodeText(text))
 
 const decoder = new TextDecoder()
 
