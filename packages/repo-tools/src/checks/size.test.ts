@@ -58,13 +58,13 @@ async function startOf(dir: string, entry: string, names?: readonly string[]) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 73_500,
+  'core/dist/index.js': 73_800,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
   'hono/dist/index.js': 1_000,
   'hono/dist/node.js': 2_000,
-  'tokens/dist/index.js': 43_000,
+  'tokens/dist/index.js': 43_300,
   // The pages are strings in the package, see decision 0017.
   'console/dist/index.js': 125_000,
   'otel/dist/index.js': 7_000,
