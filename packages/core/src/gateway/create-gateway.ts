@@ -39,8 +39,8 @@ import {
 import { type ConfigSnapshot, createSnapshot, matchUpgrade, warnAboutMemoryStore } from './snapshot.ts'
 
 /**
- * Creates a gateway. Translators and the validation of bodies (zod) load in the background; a call that arrives earlier waits for those
- * it needs (docs/decisions/0018).
+ * Creates a gateway. Translators and the checks of bodies load in the background; a call that arrives earlier waits for those it needs
+ * (docs/decisions/0018).
  *
  * @throws TypeError for an invalid configuration, with what to write instead
  *

@@ -4,7 +4,7 @@ import { createOutline, type Outline } from '../base/json/outline.ts'
 import { checkTopLevel, findReferences } from '../formats/references/find.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody, RequestOutline } from '../formats/request-body.ts'
-import { judgeOutline } from '../formats/shared/acceptors.ts'
+import { judgeOutline } from '../formats/shared/body-schema.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
 import { hasSignsOfReferences } from '../operations/references/notice.ts'
 

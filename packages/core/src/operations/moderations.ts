@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { complain } from '../formats/chat/validate.ts'
+import * as z from '../formats/shared/body-schema.ts'
 import { arrayOf, bodyCheck } from '../formats/shared/validate.ts'
 import type { Operation } from './operation.ts'
 

@@ -1,31 +1,34 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Canceller, ClientSocket, Inbound, Reply, ResponsesSocket, Transport, UpstreamDial } from '@modelgate/core'
+import type { Canceller, ClientSocket, Inbound, Reply, ResponsesSocket, Transport } from '@modelgate/core'
 import type { AdapterFunctions } from '@modelgate/core/adapter'
 import { WebSocket } from 'ws'
 import { waitForTurn } from '../scheduling/work-queue.ts'
+import { sharedTransport } from '../transport/undici-transport.ts'
 import { acceptClient, watchWaitingClient } from './accept-client.ts'
+import { createDial, type DialTls } from './dial.ts'
+import { createUpstreamDial } from './upstream-dial.ts'
 import { maxUnansweredPings, WatchedSocketClient } from './watched-socket-client.ts'
 
 /**
  * Opens a connection on which a client creates responses.
  *
  * @param url path and query without the host's mount prefix
- * @param transport sends the upstream calls
- * @param dial opens WebSockets to upstreams that serve responses on them; undefined: all are called over HTTP
+ * @param upstream options of `nodeUpgrade`
  * @returns the response to send instead of a 101; undefined if the connection is open or the client has disconnected
  */
 export async function serveResponses(
   { responses }: AdapterFunctions,
-  transport: Transport,
-  dial: UpstreamDial | undefined,
+  { transport, tls }: { readonly transport?: Transport | undefined; readonly tls?: DialTls | undefined },
   req: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   url: string,
 ): Promise<Reply | undefined> {
   const waiting = watchWaitingClient(socket, head)
-  const opening = await responses(inboundOf(req, url, waiting.signal), transport, dial)
+  // A transport of the user may lead through a proxy, which a WebSocket would bypass.
+  const dial = transport === undefined ? createUpstreamDial(createDial(tls)) : undefined
+  const opening = await responses(inboundOf(req, url, waiting.signal), transport ?? sharedTransport(), dial)
   const early = waiting.stop()
   if (!opening.ok) return opening.reply
   const { socket: served } = opening

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Canceller, Inbound, PendingSession, RealtimeSession, RealtimeTransport, Reply } from '@modelgate/core'
+import type { Canceller, Inbound, PendingSession, RealtimeSession, Reply } from '@modelgate/core'
 import type { AdapterFunctions } from '@modelgate/core/adapter'
 import type { WebSocket } from 'ws'
 import { acceptClient, watchWaitingClient } from './accept-client.ts'
+import { createDial, type DialTls } from './dial.ts'
 import { clientLeft, connectFirst } from './first-message.ts'
 import { relay } from './relay.ts'
 
@@ -16,14 +17,14 @@ import { relay } from './relay.ts'
  */
 export async function serveRealtime(
   { realtime }: AdapterFunctions,
-  dial: RealtimeTransport<WebSocket>,
+  tls: DialTls | undefined,
   req: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   url: string,
 ): Promise<Reply | undefined> {
   const waiting = watchWaitingClient(socket, head)
-  const opening = await realtime(inboundOf(req, url, waiting.signal), dial)
+  const opening = await realtime(inboundOf(req, url, waiting.signal), createDial(tls))
   const early = waiting.stop()
   if (!opening.ok) return opening.reply
   if (opening.session !== undefined) serveSession(req, socket, early, opening.session)

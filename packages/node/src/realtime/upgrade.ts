@@ -4,11 +4,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { Gateway, Reply, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { pathOf } from '../server/inbound.ts'
-import { sharedTransport } from '../transport/undici-transport.ts'
-import { createDial, type DialTls } from './dial.ts'
-import { serveResponses } from './responses.ts'
-import { serveRealtime } from './session.ts'
-import { createUpstreamDial } from './upstream-dial.ts'
+import type { DialTls } from './dial.ts'
 
 /** Options of `nodeUpgrade`. */
 export interface UpgradeOptions {
@@ -38,9 +34,6 @@ export function nodeUpgrade(
   options: UpgradeOptions = {},
 ): (req: IncomingMessage, socket: Duplex, head: Buffer) => void {
   const { basePath = '', tls, transport } = options
-  const dial = createDial(tls)
-  // A transport of the user may lead through a proxy, which a WebSocket would bypass.
-  const dialResponses = transport === undefined ? createUpstreamDial(dial) : undefined
   const adapter = adapterFunctions(gateway)
   return function (this: unknown, req, socket, head) {
     const url = pathBelow(pathOf(req.url ?? '/'), basePath)
@@ -55,8 +48,10 @@ export function nodeUpgrade(
       url === undefined || upgrade === undefined
         ? plainResponse(gateway, req, url ?? '/')
         : upgrade === 'realtime'
-          ? serveRealtime(adapter, dial, req, socket, head, url)
-          : serveResponses(adapter, transport ?? sharedTransport(), dialResponses, req, socket, head, url)
+          ? loadRealtime().then(({ serveRealtime }) => serveRealtime(adapter, tls, req, socket, head, url))
+          : loadResponses().then(({ serveResponses }) =>
+              serveResponses(adapter, { transport, tls }, req, socket, head, url),
+            )
     response.then(
       (reply) => {
         if (reply !== undefined) send(socket, reply)
@@ -65,6 +60,11 @@ export function nodeUpgrade(
     )
   }
 }
+
+// Loaded by the first WebSocket, because of `ws`: its ten files would delay the start of every server. The socket of an upgrade is not
+// read until a listener is added.
+const loadRealtime = () => import('./session.ts')
+const loadResponses = () => import('./responses.ts')
 
 /** Returns the rest of a URL below the prefix; undefined if it is not below it. */
 function pathBelow(url: string, basePath: string): string | undefined {

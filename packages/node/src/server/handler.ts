@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Gateway, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { sendReply } from '../response/send-reply.ts'
+import { compileParser } from '../transport/compile-parser.ts'
 import { sharedTransport } from '../transport/undici-transport.ts'
 import { NodeInbound, pathOf } from './inbound.ts'
 
@@ -27,6 +28,7 @@ export interface NodeHandler {
 export function createNodeHandler(gateway: Gateway, options: NodeOptions = {}): NodeHandler {
   const { transport = sharedTransport() } = options
   const adapter = adapterFunctions(gateway)
+  if (options.transport === undefined) void adapter.loaded().then(compileParser)
 
   const handle = (req: IncomingMessage, res: ServerResponse, url = req.url ?? '/'): void => {
     const inbound = new NodeInbound(req, res, url)

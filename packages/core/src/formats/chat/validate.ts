@@ -1,10 +1,10 @@
-import * as z from 'zod'
 import { isObject, type Json } from '../../base/json/json.ts'
-import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
+import * as z from '../shared/body-schema.ts'
 import {
   arrayOf,
   bodyCheck,
   type Complaint,
+  chosen,
   dotted,
   type Issue,
   messageList,
@@ -25,10 +25,9 @@ const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer'] a
 type Role = (typeof roles)[number]
 
 const integer = z.number({ error: 'an integer' }).refine(Number.isInteger, { params: integral })
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 const object = z.looseObject({})
-const oneOf = <T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: string, options: T) =>
-  z.union(options, { error: what })
+const oneOf = <const T extends readonly z.Schema[]>(what: string, options: T) => z.union(options, { error: what })
 const strings = arrayOf(z.string(), 'an array of strings')
 
 const textPart = z.looseObject({ text: z.string() })
@@ -44,7 +43,7 @@ const audioPart = z.looseObject({
 })
 const filePart = z.looseObject({ file: object })
 const refusalPart = z.looseObject({ refusal: z.string() })
-const knownParts: Readonly<Record<string, z.ZodType>> = {
+const knownParts: Readonly<Record<string, z.Schema>> = {
   text: textPart,
   image_url: imagePart,
   input_audio: audioPart,
@@ -53,18 +52,9 @@ const knownParts: Readonly<Record<string, z.ZodType>> = {
 }
 
 /** Creates a schema that checks a value by its `type`. Unknown types pass. Without a fallback the type is required. */
-function byType(schemas: Readonly<Record<string, z.ZodType>>, fallback = '') {
+function byType(schemas: Readonly<Record<string, z.Schema>>, fallback = '') {
   const type = fallback === '' ? z.string() : z.string().nullish()
-  const object = z.looseObject({ type }).superRefine((value, context) => {
-    const type = value.type ?? fallback
-    const result = Object.hasOwn(schemas, type) ? schemas[type]?.safeParse(value) : undefined
-    for (const issue of result?.error?.issues ?? [])
-      context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
-  })
-  return withAcceptor(object, () => {
-    const acceptors = acceptorsOf(schemas)
-    return (value) => acceptors.get(value.type ?? fallback)?.(value) ?? true
-  })
+  return z.looseObject({ type }).and((value) => chosen(schemas, value.type ?? fallback))
 }
 
 const parts = arrayOf(byType(knownParts), 'one of a string or array of objects')
@@ -107,7 +97,7 @@ const assistant = z
   .superRefine((message, context) => {
     if (message.content !== undefined && message.content !== null) return
     if (insteadOfContent.some((key) => message[key] !== undefined && message[key] !== null)) return
-    context.addIssue({ code: 'custom', path: ['content'], params: missing, input: message.content })
+    context.addIssue({ code: 'custom', path: ['content'], params: missing })
   })
 
 const role = <R extends Role>(name: R) => ({ role: z.literal(name) })
@@ -148,7 +138,7 @@ const requestSchema = z.looseObject({
   max_completion_tokens: optional(integer.min(1)),
   presence_penalty: optional(z.number().min(-2).max(2)),
   frequency_penalty: optional(z.number().min(-2).max(2)),
-  logit_bias: optional(z.record(z.string(), z.number())),
+  logit_bias: optional(z.record(z.number())),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(integer.min(0).max(20)),
   user: optional(z.string()),

@@ -1,10 +1,10 @@
-import * as z from 'zod'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
-import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
+import * as z from '../shared/body-schema.ts'
 import {
   arrayOf,
   bodyCheck,
   type Complaint,
+  chosen,
   dotted,
   type Issue,
   optionalBoolean,
@@ -22,7 +22,7 @@ import {
 
 const text = z.string()
 const object = z.looseObject({})
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 
 const limits = {
   maxTokens: optional(z.int().min(1)),
@@ -48,7 +48,7 @@ const source = z.looseObject({
 const media = z.looseObject({ format: optional(text), source })
 
 /** Required fields of blocks, by kind. */
-const blocks: Readonly<Record<string, z.ZodType>> = {
+const blocks: Readonly<Record<string, z.Schema>> = {
   text,
   image: media,
   audio: media,
@@ -71,24 +71,18 @@ const blocks: Readonly<Record<string, z.ZodType>> = {
 }
 
 /** Validates an object by the schemas of its members' names. */
-function byMember(shapes: Readonly<Record<string, z.ZodType>>) {
-  const union = z.looseObject({}).superRefine((value, check) => {
-    for (const kind of Object.keys(value)) {
-      const shape = Object.hasOwn(shapes, kind) ? shapes[kind] : undefined
-      const result = shape?.safeParse(value[kind])
-      for (const issue of result?.error?.issues ?? [])
-        check.addIssue({ ...issue, path: [kind, ...issue.path], input: undefined } as Parameters<
-          typeof check.addIssue
-        >[0])
-    }
-  })
-  return withAcceptor(union, () => {
-    const acceptors = acceptorsOf(shapes)
-    return (value) => Object.keys(value).every((kind) => acceptors.get(kind)?.(value[kind]) ?? true)
-  })
+function byMember(shapes: Readonly<Record<string, z.Schema>>) {
+  return z.looseObject({}).superRefine(
+    (value, rule) => {
+      for (const kind of Object.keys(value))
+        for (const issue of chosen(shapes, kind)?.issues(value[kind]) ?? [])
+          rule.addIssue({ ...issue, path: [kind, ...issue.path] })
+    },
+    () => (value) => Object.keys(value).every((kind) => chosen(shapes, kind)?.accepts(value[kind]) ?? true),
+  )
 }
 
-const block: z.ZodType = byMember(blocks)
+const block: z.Schema = byMember(blocks)
 const content = arrayOf(block)
 
 const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })

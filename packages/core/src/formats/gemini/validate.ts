@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
+import * as z from '../shared/body-schema.ts'
 import { arrayOf, type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
 import { copyInCamelCase, spellingOf } from './spelling.ts'
 
@@ -116,7 +116,7 @@ export type Fault =
   /** A message that names no field. */
   | { addFault: 'sentence'; sentence: string }
 
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 const object = z.looseObject({})
 
 /** Accepts a number, or its text as proto JSON allows. */
@@ -128,14 +128,14 @@ function number(type: 'TYPE_FLOAT' | 'TYPE_INT32', rule = '', fits: (value: numb
         typeof parsed === 'number' && Number.isFinite(parsed) && (type === 'TYPE_FLOAT' || Number.isInteger(parsed))
       if (valid && fits(parsed)) return
       const params: Fault = valid ? { addFault: 'rule', rule } : { addFault: 'type', type }
-      context.addIssue({ code: 'custom', params, input: value })
+      context.addIssue({ code: 'custom', params })
     }),
   )
 }
 const within = (least: number, most: number) => (value: number) => value >= least && value <= most
 
-const fault = (context: z.core.$RefinementCtx, params: Fault, path: PropertyKey[] = []): void =>
-  context.addIssue({ code: 'custom', params, path, input: undefined })
+const fault = (context: z.Rule, params: Fault, path: PropertyKey[] = []): void =>
+  context.addIssue({ code: 'custom', params, path })
 
 const part = z
   .looseObject({

@@ -1,10 +1,10 @@
-import * as z from 'zod'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
-import { acceptorOf, acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
+import * as z from '../shared/body-schema.ts'
 import {
   arrayOf,
   bodyCheck,
   type Complaint,
+  chosen,
   dotted,
   type Issue,
   messageList,
@@ -18,7 +18,7 @@ import { hasThread, threadRefused } from './error.ts'
  * `requestSchema` is for requests that are translated. It requires the fields and bounds of the specification, and the shapes that
  * Anthropic checks. Objects are loose, and unknown types of blocks, tools and choices pass: they may be newer than this code.
  */
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 
 const object = z.looseObject({})
 
@@ -33,7 +33,7 @@ const source = byType({
 })
 
 /** Required fields of blocks, by type. */
-const blocks: Readonly<Record<string, z.ZodType>> = {
+const blocks: Readonly<Record<string, z.Schema>> = {
   text: z.looseObject({ text }),
   image: z.looseObject({ source }),
   document: z.looseObject({ source }),
@@ -48,20 +48,13 @@ const blocks: Readonly<Record<string, z.ZodType>> = {
 }
 
 /** Validates an object by the schema for its `type`. */
-function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) {
-  const object = z.looseObject({ type: standard === undefined ? text : optional(text) }).superRefine((value, check) => {
-    const type = value.type ?? standard
-    const shape = type !== undefined && Object.hasOwn(shapes, type) ? shapes[type] : undefined
-    const result = shape?.safeParse(value)
-    for (const issue of result?.error?.issues ?? []) check.addIssue({ ...issue })
-  })
-  return withAcceptor(object, () => {
-    const acceptors = acceptorsOf(shapes)
-    return (value) => acceptors.get(value.type ?? standard)?.(value) ?? true
-  })
+function byType(shapes: Readonly<Record<string, z.Schema>>, standard?: string) {
+  return z
+    .looseObject({ type: standard === undefined ? text : optional(text) })
+    .and((value) => chosen(shapes, value.type ?? standard))
 }
 
-const block: z.ZodType = byType(blocks)
+const block: z.Schema = byType(blocks)
 
 const content = z.union([text, arrayOf(block)])
 
@@ -71,17 +64,9 @@ const withContent = z.looseObject({ content })
 const isSettingsChange = (message: { role: string; content?: unknown }) =>
   message.role === 'system' && message.content == null
 
-const message = withAcceptor(
-  z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
-    if (isSettingsChange(value)) return
-    const result = withContent.safeParse(value)
-    for (const issue of result.error?.issues ?? []) check.addIssue({ ...issue })
-  }),
-  () => {
-    const hasContent = acceptorOf(withContent)
-    return (value) => isSettingsChange(value) || hasContent(value)
-  },
-)
+const message = z
+  .looseObject({ role: z.enum(['user', 'assistant', 'system']) })
+  .and((value) => (isSettingsChange(value) ? undefined : withContent))
 
 const tool = byType({ custom: z.looseObject({ name: text, input_schema: object }) }, 'custom')
 
@@ -89,10 +74,11 @@ const toolChoice = byType({ tool: z.looseObject({ name: text }) })
 
 const thinking = byType({ enabled: z.looseObject({ budget_tokens: z.int() }) })
 
-export const requestSchema = z.looseObject({
-  model: z.string().min(1),
-  messages: arrayOf(message).min(1),
-  max_tokens: z.int().min(0),
+const maxTokens = { max_tokens: z.int().min(0) }
+
+const required = { model: z.string().min(1), messages: arrayOf(message).min(1) }
+
+const others = {
   system: optional(content),
   temperature: optional(z.number().min(0).max(1)),
   top_p: optional(z.number()),
@@ -105,54 +91,44 @@ export const requestSchema = z.looseObject({
   metadata: optional(z.looseObject({ user_id: optional(text) })),
   output_config: optional(object),
   service_tier: optional(text),
-})
+}
 
 /** A token count needs no `max_tokens`. */
-export const countSchema = requestSchema.omit({ max_tokens: true })
+export const countSchema = z.looseObject({ ...required, ...others })
 
-const passThroughFields = z.looseObject({
-  model: z.string().min(1),
-  messages: messageList(),
-  max_tokens: z.int().min(0),
+// The error names the first invalid field in this order.
+export const requestSchema = z.looseObject({ ...required, ...maxTokens, ...others })
+
+const passed = { model: z.string().min(1), messages: messageList() }
+
+const otherPassed = {
   // The gateway decides by it whether to stream the response.
   stream: optionalBoolean,
   // Bounds from the specification. `max_tokens` has the exception below.
   temperature: z.number().min(0).max(1).nullish(),
-})
+}
+
+/** A token count needs no `max_tokens`. */
+export const countPassThroughSchema = z.looseObject({ ...passed, ...otherPassed })
 
 /**
  * Schema of every messages request, translated or not; see shared/pass-through.ts.
  * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without `cache_control`, it is below the minimum.
  */
-const passThroughSchema = withAcceptor(
-  passThroughFields.superRefine(rejectBelowLimit),
-  () => (value) => !isBelowLimit(value),
-)
-
-/** A token count needs no `max_tokens`. */
-export const countPassThroughSchema = passThroughFields.omit({ max_tokens: true })
+const passThroughSchema = z
+  .looseObject({ ...passed, ...maxTokens, ...otherPassed })
+  .superRefine(rejectBelowLimit, () => (value) => !isBelowLimit(value))
 
 /** Validates any request of a client. See `Codec.checkRequest`. */
 export const checkRequest = bodyCheck(passThroughSchema, describeIssue)
 
-const translatedSchema = withAcceptor(
-  requestSchema.superRefine(rejectBelowLimit),
-  () => (value) => !isBelowLimit(value),
-)
+const translatedSchema = requestSchema.superRefine(rejectBelowLimit, () => (value) => !isBelowLimit(value))
 
 /** Validates a request that will be translated. See `Codec.validateRequest`. */
 export const validateRequest = (body: Json): JsonObject => validateAs(translatedSchema, body)
 
-function rejectBelowLimit(value: { max_tokens: number }, context: z.RefinementCtx): void {
-  if (isBelowLimit(value))
-    context.addIssue({
-      code: 'too_small',
-      origin: 'int',
-      minimum: 1,
-      inclusive: true,
-      path: ['max_tokens'],
-      input: 0,
-    })
+function rejectBelowLimit(value: { max_tokens: number }, context: z.Rule): void {
+  if (isBelowLimit(value)) context.addIssue({ code: 'too_small', origin: 'int', minimum: 1, path: ['max_tokens'] })
 }
 
 /** Validates a request by the schema of its endpoint. */

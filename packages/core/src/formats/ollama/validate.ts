@@ -1,12 +1,12 @@
-import * as z from 'zod'
 import { isObject, type Json } from '../../base/json/json.ts'
+import * as z from '../shared/body-schema.ts'
 import { arrayOf, bodyCheck, type Complaint, dotted, type Issue, optionalBoolean } from '../shared/validate.ts'
 import { efforts } from './fields.ts'
 
 // Schemas of requests. Null counts as absent, and unknown fields pass. Ollama's own errors are those of its JSON parser, so these have
 // words of their own.
 
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 const object = z.looseObject({})
 const text = optional(z.string())
 const number = optional(z.number())

@@ -1,12 +1,19 @@
-import * as z from 'zod'
 import type { Json, JsonObject } from '../../base/json/json.ts'
 import { complain as complainAsChat, integral, missing } from '../chat/validate.ts'
-import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
-import { arrayOf, bodyCheck, type Complaint, type Issue, optionalBoolean, validateBody } from '../shared/validate.ts'
+import * as z from '../shared/body-schema.ts'
+import {
+  arrayOf,
+  bodyCheck,
+  type Complaint,
+  chosen,
+  type Issue,
+  optionalBoolean,
+  validateBody,
+} from '../shared/validate.ts'
 import { efforts } from './fields.ts'
 
 /**
- * Validates requests with zod, in two levels:
+ * Validates requests, in two levels:
  *
  *     checkRequest      every request              the model, and the flags that the gateway reads
  *     validateRequest   requests to be translated  the above, required fields, limits and types
@@ -47,27 +54,21 @@ export const checkRequest = bodyCheck(passThroughSchema, complain)
 // The schema of translated requests. Optional fields may be null, as real clients write them.
 
 const integer = z.number({ error: 'an integer' }).refine(Number.isInteger, { params: integral })
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 const object = z.looseObject({})
-const oneOf = <T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: string, options: T) =>
-  z.union(options, { error: what })
+const oneOf = <const T extends readonly z.Schema[]>(what: string, options: T) => z.union(options, { error: what })
 
 /** Returns a schema that selects another one by the value's `type`. Unknown types pass. */
-function byType(schemas: Readonly<Record<string, z.ZodType>>, typeOf: (value: { [key: string]: unknown }) => unknown) {
-  const object = z.looseObject({ type: z.string().nullish() }).superRefine((value, context) => {
-    const type = typeOf(value)
-    if (type === undefined) context.addIssue({ code: 'custom', path: ['type'], params: missing, input: undefined })
-    const schema = typeof type === 'string' && Object.hasOwn(schemas, type) ? schemas[type] : undefined
-    for (const issue of schema?.safeParse(value).error?.issues ?? [])
-      context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
-  })
-  return withAcceptor(object, () => {
-    const acceptors = acceptorsOf(schemas)
-    return (value) => {
-      const type = typeOf(value)
-      return type !== undefined && (acceptors.get(type)?.(value) ?? true)
-    }
-  })
+function byType(schemas: Readonly<Record<string, z.Schema>>, typeOf: (value: { [key: string]: unknown }) => unknown) {
+  return z
+    .looseObject({ type: z.string().nullish() })
+    .superRefine(
+      (value, rule) => {
+        if (typeOf(value) === undefined) rule.addIssue({ code: 'custom', path: ['type'], params: missing })
+      },
+      () => (value) => typeOf(value) !== undefined,
+    )
+    .and((value) => chosen(schemas, typeOf(value)))
 }
 const explicitType = (value: { [key: string]: unknown }): unknown => value.type ?? undefined
 
@@ -165,5 +166,5 @@ const insteadOfInput = ['prompt', 'previous_response_id', 'conversation']
 const inputSchema = z.looseObject({}).superRefine((body, context) => {
   if (body.input !== undefined && body.input !== null) return
   if (insteadOfInput.some((key) => body[key] !== undefined && body[key] !== null)) return
-  context.addIssue({ code: 'custom', path: ['input'], params: missing, input: body.input })
+  context.addIssue({ code: 'custom', path: ['input'], params: missing })
 })

@@ -1,10 +1,8 @@
-import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
-import { type Acceptor, acceptorOf, judgesOutline, withAcceptor } from './acceptors.ts'
+import * as z from './body-schema.ts'
 
-/** A validation issue of zod: its path, and its kind. */
-export type Issue = z.core.$ZodIssue
+export type { Issue } from './body-schema.ts'
 
 /** An issue in the words of a format. */
 export interface Complaint {
@@ -18,83 +16,74 @@ export interface Complaint {
 
 export const dotted = (path: readonly PropertyKey[]): string => path.map(String).join('.')
 
-const acceptors = new Map<z.ZodType, Acceptor>()
-
-function bodyAcceptor(schema: z.ZodType): Acceptor {
-  let acceptor = acceptors.get(schema)
-  if (acceptor === undefined) {
-    acceptor = acceptorOf(schema)
-    acceptors.set(schema, acceptor)
-  }
-  return acceptor
-}
+const used = new Set<z.Schema>()
 
 /** Returns the schemas that bodies were checked against so far. All are module constants, so that the list holds no further memory. */
-export const bodySchemas = (): readonly z.ZodType[] => [...acceptors.keys()]
+export const bodySchemas = (): readonly z.Schema[] => [...used]
 
 /**
  * Checks a body against a schema and returns the same object, because pass-through needs the client's own members. An acceptor decides;
- * zod runs only for a body that does not fit, to describe its first issue in the words of the format.
+ * issues are collected only for a body that does not fit, to describe the first one in the words of the format.
  *
  * @throws GatewayError `invalid_request` with `param`
  */
 export function validateBody(
-  schema: z.ZodType,
+  schema: z.Schema,
   body: Json,
-  complain: (issue: Issue, body: Json) => Complaint,
+  complain: (issue: z.Issue, body: Json) => Complaint,
 ): JsonObject {
-  if (isObject(body) && bodyAcceptor(schema)(body)) return body
-  if (judgesOutline())
+  used.add(schema)
+  if (isObject(body) && schema.accepts(body)) return body
+  if (z.judgesOutline())
     throw new GatewayError('invalid_request', 'The outline alone does not prove that the body is valid.')
-  const result = schema.safeParse(body)
-  if (!result.success) {
-    const { message, ...details } = complain(deepest(result.error.issues[0] as Issue), body)
-    throw new GatewayError('invalid_request', message, details)
-  }
-  return body as JsonObject
+  const [issue] = schema.issues(body)
+  if (issue === undefined) return body as JsonObject
+  const { message, ...details } = complain(deepest(issue), body)
+  throw new GatewayError('invalid_request', message, details)
 }
 
 /** Creates the check of bodies against a schema; see `validateBody`. */
 export const bodyCheck =
-  (schema: z.ZodType, complain: (issue: Issue, body: Json) => Complaint) =>
+  (schema: z.Schema, complain: (issue: z.Issue, body: Json) => Complaint) =>
   (body: Json): JsonObject =>
     validateBody(schema, body, complain)
 
 /** Returns the issue of the union branch that matched furthest; if none matched at all, the issue of the union. */
-function deepest(issue: Issue): Issue {
+function deepest(issue: z.Issue): z.Issue {
   if (issue.code !== 'invalid_union') return issue
-  let best: Issue | undefined
+  let best: z.Issue | undefined
   for (const branch of issue.errors)
     for (const inner of branch) {
-      const found = deepest({ ...inner, path: [...issue.path, ...inner.path] } as Issue)
+      const found = deepest({ ...inner, path: [...issue.path, ...inner.path] })
       if (found.path.length > (best?.path.length ?? issue.path.length)) best = found
     }
   return best ?? issue
 }
 
+/** Returns the schema of a type, if it is known. */
+export const chosen = (schemas: Readonly<Record<string, z.Schema>>, type: unknown): z.Schema | undefined =>
+  typeof type === 'string' && Object.hasOwn(schemas, type) ? schemas[type] : undefined
+
 /**
- * Creates an array schema that stops at the first issue. zod's own array collects all issues: some megabytes of wrong elements would cost
+ * Creates an array schema that stops at the first issue. `array` collects all issues: some megabytes of wrong elements would cost
  * seconds and gigabytes.
  *
  * @param error description of the array in the error for another type
  */
-export function arrayOf(element: z.ZodType, error?: string) {
-  const array = z.array(z.unknown(), error === undefined ? undefined : { error }).superRefine((items, context) => {
-    for (const [index, item] of items.entries()) {
-      const result = element.safeParse(item)
-      if (result.success) continue
-      for (const issue of result.error.issues)
-        context.addIssue({ ...issue, path: [index, ...issue.path], input: undefined } as Parameters<
-          typeof context.addIssue
-        >[0])
-      return
-    }
-  })
-  return withAcceptor(array, () => {
-    const fits = acceptorOf(element)
-    return (items) => items.every((item) => fits(item))
-  })
-}
+export const arrayOf = <T>(element: z.Schema<T>, error?: string): z.Schema<T[]> =>
+  z.array(z.unknown(), error === undefined ? undefined : { error }).superRefine(
+    (items, rule) => {
+      for (const [index, item] of items.entries()) {
+        const issues = element.issues(item)
+        for (const issue of issues) rule.addIssue({ ...issue, path: [index, ...issue.path] })
+        if (issues.length > 0) return
+      }
+    },
+    () => {
+      const { accepts } = element
+      return (items) => items.every((item) => accepts(item))
+    },
+  ) as z.Schema<T[]>
 
 /**
  * Parts of the schemas for all requests, pass-through included (docs/decisions/0031): fields that the gateway reads, and fields that the
@@ -106,17 +95,7 @@ const userMessage = z.looseObject({
 
 /** Creates a schema for at least one message with a role. User messages need content; the provider checks the others. */
 export function messageList(error?: string) {
-  const message = withAcceptor(
-    z.looseObject({ role: z.string() }).superRefine((value, context) => {
-      const result = value.role === 'user' ? userMessage.safeParse(value) : undefined
-      for (const issue of result?.error?.issues ?? [])
-        context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
-    }),
-    () => {
-      const hasContent = acceptorOf(userMessage)
-      return (value) => value.role !== 'user' || hasContent(value)
-    },
-  )
+  const message = z.looseObject({ role: z.string() }).and(({ role }) => (role === 'user' ? userMessage : undefined))
   return arrayOf(message, error).min(1)
 }
 
@@ -139,20 +118,16 @@ const kindOf = (first: unknown) => [isText, isToken, isTokens].find((fits) => fi
  * @param leastText minimum of characters of a single text
  */
 export const textsOrTokens = (leastText: number) =>
-  z
-    .custom<Json>((value) => value !== undefined)
-    .superRefine((input, context) => {
-      if (typeof input === 'string') {
-        if (input.length < leastText)
-          context.addIssue({ code: 'too_small', minimum: leastText, origin: 'string', input })
-      } else if (Array.isArray(input) && input.length === 0) {
-        context.addIssue({ code: 'too_small', minimum: 1, origin: 'array', input })
-      } else if (!Array.isArray(input)) {
-        context.addIssue({ code: 'invalid_union', errors: [], message: forms, input })
-      } else {
-        const fits = kindOf(input[0])
-        const at = fits === undefined ? 0 : input.findIndex((item) => !fits(item))
-        if (at >= 0)
-          context.addIssue({ code: 'invalid_union', errors: [], message: forms, path: [at], input: input[at] })
-      }
-    })
+  z.unknown().superRefine((input, rule) => {
+    if (typeof input === 'string') {
+      if (input.length < leastText) rule.addIssue({ code: 'too_small', minimum: leastText, origin: 'string' })
+    } else if (Array.isArray(input) && input.length === 0) {
+      rule.addIssue({ code: 'too_small', minimum: 1, origin: 'array' })
+    } else if (!Array.isArray(input)) {
+      rule.addIssue({ code: 'invalid_union', errors: [], message: forms })
+    } else {
+      const fits = kindOf(input[0])
+      const at = fits === undefined ? 0 : input.findIndex((item) => !fits(item))
+      if (at >= 0) rule.addIssue({ code: 'invalid_union', errors: [], message: forms, path: [at] })
+    }
+  })

@@ -1,9 +1,9 @@
-import * as z from 'zod'
 import { isObject, type Json, type JsonObject, put } from '../../base/json/json.ts'
 import { fieldPointers as chatPointers } from '../../formats/chat/fields.ts'
 import { complain } from '../../formats/chat/validate.ts'
 import type { CodecContext } from '../../formats/codec.ts'
 import type { ModelRequest, Output, Sampling } from '../../formats/ir.ts'
+import * as z from '../../formats/shared/body-schema.ts'
 import {
   leftover,
   take,
@@ -125,7 +125,7 @@ function reportUnsupported(fields: Unread, choices: number, { report }: CodecCon
     report.add(loss('/best_of', 'a chat model returns every choice and does not select the best'))
 }
 
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optional = <T>(schema: z.Schema<T>) => schema.nullish()
 const integer = () => z.number({ error: 'an integer' }).int({ error: 'an integer' })
 
 const schema = z.looseObject({
@@ -134,7 +134,7 @@ const schema = z.looseObject({
   best_of: optional(integer().min(0).max(20)),
   echo: optional(z.boolean()),
   frequency_penalty: optional(z.number().min(-2).max(2)),
-  logit_bias: optional(z.record(z.string(), z.number())),
+  logit_bias: optional(z.record(z.number())),
   logprobs: optional(integer().min(0)),
   max_tokens: optional(integer().min(0)),
   n: optional(integer().min(1).max(128)),

@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { complain } from '../../formats/chat/validate.ts'
+import * as z from '../../formats/shared/body-schema.ts'
 import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { arrayOf, bodyCheck } from '../../formats/shared/validate.ts'
@@ -24,7 +24,7 @@ const schema = z
   })
   .refine(({ texts, images, inputs }) => [texts, images, inputs].some((list) => list != null && list.length > 0), {
     path: ['texts'],
-    error: 'a non-empty array',
+    message: 'a non-empty array',
   })
 
 const tasks: { readonly [word: string]: Task } = {

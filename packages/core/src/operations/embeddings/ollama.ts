@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { type Json, pointer, put } from '../../base/json/json.ts'
 import { complain } from '../../formats/ollama/validate.ts'
+import * as z from '../../formats/shared/body-schema.ts'
 import {
   takeAny,
   takeBoolean,

@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { put } from '../../base/json/json.ts'
 import { describeIssue } from '../../formats/converse/validate.ts'
+import * as z from '../../formats/shared/body-schema.ts'
 import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { bodyCheck, optionalBoolean } from '../../formats/shared/validate.ts'

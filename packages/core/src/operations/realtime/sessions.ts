@@ -1,15 +1,15 @@
-import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { complain } from '../../formats/chat/validate.ts'
+import * as z from '../../formats/shared/body-schema.ts'
 import { bodyCheck, validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect, Operation } from '../operation.ts'
 
 const named = z.looseObject({ model: z.string().min(1) })
 
 /** Returns the schema of a body that names the model at a path. */
-const nested = (path: readonly string[]): z.ZodType =>
-  path.reduceRight<z.ZodType>((inner, name) => z.looseObject({ [name]: inner }), named)
+const nested = (path: readonly string[]): z.Schema =>
+  path.reduceRight<z.Schema>((inner, name) => z.looseObject({ [name]: inner }), named)
 
 const objectAt = (body: JsonObject, path: readonly string[]): JsonObject => {
   let object = body
@@ -28,7 +28,7 @@ function withModel(body: JsonObject, [name, ...inner]: readonly string[], model:
 /** The object that holds the model, in the bodies of one dialect. Its schema must be a constant: its compiled form is kept. */
 interface ModelHolder {
   readonly path: readonly [string, ...string[]]
-  readonly schema: z.ZodType
+  readonly schema: z.Schema
 }
 
 const holder = (...path: ModelHolder['path']): ModelHolder => ({ path, schema: nested(path) })

@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { isObject, type Json, type JsonObject, pointer, put, stringifyExact } from '../../base/json/json.ts'
 import { complain } from '../../formats/chat/validate.ts'
+import * as z from '../../formats/shared/body-schema.ts'
 import { take, takeArray, takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { arrayOf, bodyCheck } from '../../formats/shared/validate.ts'
