@@ -109,9 +109,9 @@ describe('the import of core', () => {
     expect(packages).toEqual([])
     // With the first stream. The others are optional peers.
     expect([...later].sort()).toEqual([
-      '#google-auth-library',
       'aws4fetch',
       'eventsource-parser',
+      'google-auth-library',
       'gpt-tokenizer/encoding/o200k_base',
     ])
   })
