@@ -1,4 +1,4 @@
-// Cases that run through sockets. Each bar is the minimum share of the other side's throughput.
+// Cases that run through sockets. Each bar is the minimum ratio of the other side's CPU time per call to ours.
 import { longConversation, requestBody } from './payloads.js'
 
 /** @typedef {'gateway-log' | 'gateway-calls' | 'gateway-capture'} GatewayMode the gateway with a plugin */

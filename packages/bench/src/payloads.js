@@ -106,8 +106,10 @@ export function answerBody(format, bytes) {
 }
 
 /**
- * Returns a chat stream of `count` events, including `[DONE]`. As OpenAI does if the usage is requested, which the gateway always does,
- * every other event has an empty usage. @param {number} count @returns {string[]} */
+ * Returns a chat stream of `count` events, including `[DONE]`. The gateway always requests usage, and so all events but the one with
+ * the usage have `usage: null`, like those of OpenAI.
+ * @param {number} count @returns {string[]}
+ */
 export function chatEvents(count) {
   /** @param {object} delta @param {string | null} finish */
   const chunk = (delta, finish) =>

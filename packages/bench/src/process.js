@@ -1,7 +1,6 @@
-// Messages between main.js and its child processes: each server reports its port once, and its counters on request.
+// Messages between main.js and its child processes: each server reports its port once, and its counters, memory and profile on request.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { startProfile, stopProfile } from './profile.js'
 
 /** @typedef {{ cpuMs: number, tokens: number }} Counters used CPU time, and tokens metered so far */
 /** @typedef {{ rss: number, heap: number }} Memory bytes; `rss` before, `heap` after a garbage collection */
@@ -25,8 +24,10 @@ export function report(server, tokens = () => 0) {
   process.send?.({ port: address.port })
   process.on('message', (message) => {
     if (message === 'stop') process.exit(0)
-    if (message === 'start profile') startProfile().then(() => process.send?.({}))
-    else if (message === 'stop profile') stopProfile().then((costs) => process.send?.(costs))
+    if (message === 'start profile')
+      import('./profile.js').then(({ startProfile }) => startProfile()).then(() => process.send?.({}))
+    else if (message === 'stop profile')
+      import('./profile.js').then(({ stopProfile }) => stopProfile()).then((costs) => process.send?.(costs))
     else process.send?.(message === 'memory' ? memory() : counters(tokens))
   })
   process.on('disconnect', () => process.exit(0))

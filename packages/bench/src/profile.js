@@ -37,7 +37,7 @@ export async function stopProfile() {
 }
 
 /** @param {Profile} profile @returns {Costs} */
-export function costsOf({ nodes, samples = [], timeDeltas = [] }) {
+function costsOf({ nodes, samples = [], timeDeltas = [] }) {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
   /** @type {Shares} */
   const parts = {}
@@ -62,6 +62,7 @@ export function costsOf({ nodes, samples = [], timeDeltas = [] }) {
 /** @param {Frame} frame @param {string} source */
 function partOf({ functionName, url }, source) {
   if (functionName === '(garbage collector)') return 'garbage collection'
+  // System calls of sockets are native functions.
   if (url === '') return /^write|^shutdown/.test(functionName) ? 'socket writes' : 'native code of Node'
   if (url.startsWith('node:')) return 'JavaScript of Node'
   if (url.startsWith('wasm:') || url.includes('/undici/')) return 'undici'

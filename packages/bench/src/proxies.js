@@ -139,8 +139,8 @@ async function run(servers, item) {
 }
 
 /**
- * Samples both servers while they work, and prints where the CPU time of a call goes. Sampling itself costs time, so the shares are
- * of calls that are slower than measured ones. @param {Servers} servers @param {Case} item
+ * Samples both servers while they work, and prints where the CPU time of a call goes. Sampling slows the calls down: compare
+ * shares, not times. @param {Servers} servers @param {Case} item
  */
 async function printProfile(servers, item) {
   const sides = await Promise.all(

@@ -261,7 +261,7 @@ export function relayStream(
     isDelivering = true
     to?.onResult(result)
     isDelivering = false
-    // Who watches the client itself sends the last chunk with the end, and does not pull again.
+    // A host that watches the client itself sends the last chunk together with the end, and does not pull again.
     if (result.done === true || (result.isLast === true && clientStallMs === never)) unread?.stop()
     else if (client === undefined) unread?.start(deliveredAt)
   }

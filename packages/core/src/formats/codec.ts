@@ -44,7 +44,7 @@ export interface StreamDecoder extends Machine<SseEvent, ModelEvent> {
   /** The form of the last event if it was a text delta: following events often differ from it only in their text. */
   readonly textForm?: TextForm | undefined
   /**
-   * Decodes events of that form at once.
+   * Decodes events of that form at once. Only called right after an event of that form, so not after an error or the end.
    *
    * @param text the texts of all of them, joined
    */

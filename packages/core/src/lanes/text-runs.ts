@@ -46,16 +46,15 @@ const maxAttempts = 8
  *     client     {"content":"Hel"}               {"content":"lo"}
  *
  * The codecs see one delta with all texts, so they count, collect and report what they always do, and the client still gets one event for
- * each event of the upstream. The texts are copied as bytes, with their escapes. Measured in process, 203 events of messages for a client
- * of chat: 353 µs of CPU before, 199 after.
+ * each event of the upstream. The texts are copied as bytes, with their escapes. docs/internals/optimizations.md states the effect.
  */
 export class TextRuns {
   readonly #options: TextRunsOptions
-  #form: TextForm | undefined
+  #upstreamForm: TextForm | undefined
   #template: EventTemplate | undefined
   /** Undefined if the encoder writes nothing for a delta, for example while it collects a call. */
-  #client: ClientForm | undefined
-  #unused = 0
+  #clientForm: ClientForm | undefined
+  #unusedForms = 0
   /** Attempts left in the current chunk. */
   #attempts = 0
 
@@ -64,18 +63,18 @@ export class TextRuns {
   }
 
   /** Begins a chunk of whole events. Returns false if it is too short for a run: its events are decoded faster one by one. */
-  begin(length: number): boolean {
-    this.#attempts = this.#unused < maxUnusedForms ? maxAttempts : 0
+  beginChunk(length: number): boolean {
+    this.#attempts = this.#unusedForms < maxUnusedForms ? maxAttempts : 0
     const eventLength = this.#isCurrent ? this.#template?.bytes.byteLength : undefined
     return eventLength === undefined ? this.#attempts > 0 && length >= minLearned : length >= minEvents * eventLength
   }
 
   get #isCurrent(): boolean {
-    return this.#form !== undefined && this.#options.decode.textForm === this.#form
+    return this.#upstreamForm !== undefined && this.#options.decode.textForm === this.#upstreamForm
   }
 
-  /** True if the next event should be decoded alone, because a run may follow it. */
-  get mayFollow(): boolean {
+  /** True if the next event should be decoded alone, to learn its form. */
+  get canLearn(): boolean {
     return this.#attempts > 0
   }
 
@@ -90,19 +89,19 @@ export class TextRuns {
     this.#attempts--
     const { decode, mark } = this.#options
     const { textForm } = decode
-    if (textForm === this.#form) return
-    this.#form = undefined
+    if (textForm === this.#upstreamForm) return
+    this.#upstreamForm = undefined
     if (textForm === undefined || delta?.type !== 'part-delta' || !('text' in delta.delta) || delta.delta.text === '')
       return
     if (mark !== undefined && !textForm.pieces.some((piece) => piece.includes(mark))) return
-    const client = written.length === 0 ? undefined : this.#clientForm(written, delta.delta.text)
+    const client = written.length === 0 ? undefined : this.#createClientForm(written, delta.delta.text)
     if (written.length > 0 && client === undefined) return
     const template = templateOf(block, data, textForm)
     if (template === undefined) return
-    this.#unused++
-    this.#form = textForm
+    this.#unusedForms++
+    this.#upstreamForm = textForm
     this.#template = template
-    this.#client = client
+    this.#clientForm = client
   }
 
   /**
@@ -124,14 +123,14 @@ export class TextRuns {
     if (raw === undefined) return at
     const text = unquote(raw)
     if (redactor.hasCredential(text)) return at
-    this.#unused = 0
+    this.#unusedForms = 0
     this.#attempts = maxAttempts
     const { end, count } = run
     estimator.addRun(bytes, run)
     const { sequence } = encode
     const first = sequence?.next ?? 0
     const written = (decode.repeat?.(text) ?? []).flatMap((event) => encode.push(event))
-    const client = this.#client
+    const client = this.#clientForm
     const matches = client !== undefined && written.length === 1 && isOfForm(written[0] as SseEvent, client, raw, first)
     if (!matches) for (const event of written) write(encodeText(sseText(event)))
     else {
@@ -141,7 +140,7 @@ export class TextRuns {
     return end
   }
 
-  #clientForm(written: readonly SseEvent[], text: string): ClientForm | undefined {
+  #createClientForm(written: readonly SseEvent[], text: string): ClientForm | undefined {
     const [{ event, data } = { event: undefined, data: '' }] = written
     const quoted = quoteText(text)
     const at = data.indexOf(quoted)
@@ -169,7 +168,7 @@ export class TextRuns {
 
 const sequenceMember = '"sequence_number":'
 
-/** Starts and ends of the texts of the current run. */
+/** Starts and ends of the texts of the current run. One list for all streams: `run` is synchronous. */
 const places: number[] = []
 
 /** Returns the template of an event's bytes, or undefined if they hold more than one line of data, or lines of other fields. */

@@ -142,7 +142,7 @@ export function translatedStream(
     return events.length === 1 ? events[0] : undefined
   }
   const readEvents = (bytes: Uint8Array): void => {
-    if (runs?.begin(bytes.length) !== true) {
+    if (runs?.beginChunk(bytes.length) !== true) {
       decodeBytes(bytes)
       return
     }
@@ -151,7 +151,7 @@ export function translatedStream(
     while (at < bytes.length) {
       at = runs.run(bytes, view, at, sse.writeBytes)
       if (at === bytes.length) return
-      if (!runs.mayFollow) {
+      if (!runs.canLearn) {
         decodeBytes(bytes.subarray(at))
         return
       }
