@@ -398,6 +398,26 @@ export const bills: readonly Bill[] = [
     cost: (4096 * 0.075 + 600 * 1 + 304 * 0.3 + 100 * 2.5) / million,
   },
   {
+    title: 'cached audio by its own count',
+    format: 'gemini',
+    model: 'flash',
+    usage: {
+      promptTokenCount: 5000,
+      cachedContentTokenCount: 4096,
+      candidatesTokenCount: 100,
+      totalTokenCount: 5100,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 1400 },
+        { modality: 'AUDIO', tokenCount: 3600 },
+      ],
+      cacheTokensDetails: [
+        { modality: 'TEXT', tokenCount: 1000 },
+        { modality: 'AUDIO', tokenCount: 3096 },
+      ],
+    },
+    cost: (4096 * 0.075 + 504 * 1 + 400 * 0.3 + 100 * 2.5) / million,
+  },
+  {
     title: 'searches by their queries',
     format: 'gemini',
     model: 'flash',

@@ -2,6 +2,8 @@ import type { BillableUnits, Usage } from '@modelgate/core'
 import { toBillionths } from './money.ts'
 import { type BasePrice, priceFields } from './price-table.ts'
 
+type CachedMedia = NonNullable<NonNullable<Usage['billed']>['cached']>
+
 /** The prices of a model, in whole billionths of the currency unit. */
 export type Rates = { readonly [Field in keyof BasePrice]?: bigint | undefined }
 
@@ -12,7 +14,7 @@ export const ratesOf = (price: BasePrice): Rates =>
 
 /** The use of a call. */
 export interface PricedUse {
-  readonly usage?: Pick<Usage, 'input' | 'output'> | undefined
+  readonly usage?: Pick<Usage, 'input' | 'output' | 'billed'> | undefined
   readonly units?: BillableUnits | undefined
 }
 
@@ -46,7 +48,10 @@ function split(total: number, remainder: keyof BasePrice, parts: readonly Part[]
   return [...shares, { count: left, fields: [remainder] }]
 }
 
-const inputParts = (counts: Usage['input']): readonly Part[] => {
+/** An upstream that does not report which part of its cached tokens were audio or images. */
+const noMedia: CachedMedia = { audio: 0, image: 0 }
+
+const inputParts = (counts: Usage['input'], cached: CachedMedia = noMedia): readonly Part[] => {
   const { total, cacheRead, cacheWrite, cacheWrite1h, cacheWrite12h, audio, image } = counts
   const hour = cacheWrite1h ?? 0
   const halfDay = cacheWrite12h ?? 0
@@ -55,8 +60,8 @@ const inputParts = (counts: Usage['input']): readonly Part[] => {
     { count: hour, fields: ['cacheWrite1h', 'cacheWrite', 'input'] },
     { count: halfDay, fields: ['cacheWrite12h', 'cacheWrite', 'input'] },
     { count: Math.max(0, (cacheWrite ?? 0) - hour - halfDay), fields: ['cacheWrite', 'input'] },
-    { count: audio ?? 0, fields: ['audioInput', 'input'] },
-    { count: image ?? 0, fields: ['imageInput', 'input'] },
+    { count: Math.max(0, (audio ?? 0) - cached.audio), fields: ['audioInput', 'input'] },
+    { count: Math.max(0, (image ?? 0) - cached.image), fields: ['imageInput', 'input'] },
   ])
 }
 
@@ -145,7 +150,7 @@ function sumCosts(
 
   // A model with a price per image reports tokens as well, which are not charged.
   if (usage !== undefined && (byTokens || !byMedia)) {
-    for (const { count, fields } of [...inputParts(usage.input), ...outputParts(usage.output)]) {
+    for (const { count, fields } of [...inputParts(usage.input, usage.billed?.cached), ...outputParts(usage.output)]) {
       const field = fields.find((name) => rates[name] !== undefined)
       charge(count, field === undefined ? undefined : rates[field], 'tokens')
     }

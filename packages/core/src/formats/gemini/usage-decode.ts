@@ -53,6 +53,9 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   const written = value.candidatesTokensDetails ?? value.responseTokensDetails
   put(usage.output, 'audio', tokensOfModality(written, 'AUDIO'))
   put(usage.output, 'image', tokensOfModality(written, 'IMAGE'))
+  const { cacheTokensDetails: cached } = value
+  const [audio = 0, image = 0] = [tokensOfModality(cached, 'AUDIO'), tokensOfModality(cached, 'IMAGE')]
+  if (audio + image > 0) addBilled(usage, { cached: { audio, image } })
   return usage
 }
 

@@ -1,6 +1,7 @@
 import type { CallRecord } from '../../accounting/call-record.ts'
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import type { Usage } from '../../formats/ir.ts'
+import { addBilled } from '../../formats/shared/billed.ts'
 
 /** The part of a call record that holds the usage of a session. */
 export type SessionUsage = Pick<CallRecord, 'usage' | 'units' | 'openResponses'>
@@ -43,7 +44,10 @@ const part = (object: JsonObject, name: string): JsonObject => {
 function openaiUsage(usage: JsonObject): Usage {
   const input = part(usage, 'input_token_details')
   const output = part(usage, 'output_token_details')
+  const cached = part(input, 'cached_tokens_details')
+  const cachedMedia = { audio: count(cached.audio_tokens), image: count(cached.image_tokens) }
   return {
+    ...(cachedMedia.audio + cachedMedia.image > 0 && { billed: { cached: cachedMedia } }),
     input: {
       total: count(usage.input_tokens),
       cacheRead: count(input.cached_tokens),
@@ -87,10 +91,14 @@ export const transcriptionUsage: UsageReader = {
 }
 
 /** Adds the usage of one more response. */
-export const addUsage = (sum: Usage | undefined, next: Usage): Usage => ({
-  input: added(sum?.input, next.input),
-  output: added(sum?.output, next.output),
-})
+export function addUsage(sum: Usage | undefined, next: Usage): Usage {
+  const usage: Usage = { input: added(sum?.input, next.input), output: added(sum?.output, next.output) }
+  const [before, more] = [sum?.billed?.cached, next.billed?.cached]
+  const { audio = 0, image = 0 } = before ?? {}
+  const cached = more === undefined ? before : { audio: audio + more.audio, image: image + more.image }
+  if (cached !== undefined) addBilled(usage, { cached })
+  return usage
+}
 
 function added<T extends { total: number }>(sum: T | undefined, next: T): T {
   if (sum === undefined) return { ...next }
