@@ -7,7 +7,7 @@ import { adapterFunctions } from '@modelgate/core/adapter'
 /** @typedef {(signal?: unknown) => Promise<number>} Call resolves to the number of bytes that the client received */
 /**
  * @typedef {{ client: Format, upstream: Format, body: string | Uint8Array, answer: Uint8Array | readonly Uint8Array[],
- * expect: string }} Exchange `answer`: JSON bytes, or the chunks of a stream
+ * expect: string, cache?: 'auto' }} Exchange `answer`: JSON bytes, or the chunks of a stream
  */
 
 const apiKey = 'upstream-key'
@@ -51,14 +51,14 @@ function transportOf(answer) {
   return Object.assign(() => Promise.resolve(response), { settlesOnAbort: /** @type {const} */ (true) })
 }
 
-/** @param {Format} format @param {string} model */
-const gatewayTo = (format, model) =>
+/** @param {Format} format @param {string} model @param {'auto'} [cache] */
+const gatewayTo = (format, model, cache) =>
   createGateway({
     auth: (token) => (token === 'bench-token' ? { id: 'bench' } : null),
     upstreams: {
       up: format === 'gemini' ? gemini({ apiKey, baseURL }) : openaiCompatible({ baseURL, apiKey, formats: [format] }),
     },
-    models: { [model]: 'up' },
+    models: { [model]: cache === undefined ? 'up' : [{ upstream: 'up', cache }] },
     plugins: [{ name: 'meter', onFinish: () => {} }],
   })
 
@@ -66,9 +66,9 @@ const gatewayTo = (format, model) =>
  * Returns a repeatable call, after a check of its first response.
  * @param {Exchange} exchange @returns {Promise<Call>}
  */
-export async function callOf({ client, upstream, body, answer, expect }) {
+export async function callOf({ client, upstream, body, answer, expect, cache }) {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const { handle } = adapterFunctions(gatewayTo(upstream, 'bench-model'))
+  const { handle } = adapterFunctions(gatewayTo(upstream, 'bench-model', cache))
   const transport = transportOf(answer)
   const inbound = {
     method: 'POST',

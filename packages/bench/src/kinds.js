@@ -3,6 +3,7 @@ import { cases } from './cases.js'
 import { benchCodecs, codecPairs } from './codecs.js'
 import { benchFirstEvent, firstEventName } from './first-event.js'
 import { benchGrowth, growthNames } from './growth.js'
+import { benchOrigination, originationNames } from './origination.js'
 import { benchProxies } from './proxies.js'
 import { benchSize, benchStartUp, sizeName, startUpName } from './start-up.js'
 import { benchStreams, streamsName } from './streams.js'
@@ -34,6 +35,7 @@ export const kinds = [
     run: (chosen) => benchCodecs(codecPairs.filter(({ name }) => chosen.includes(name))),
   },
   { names: [tokensName], run: () => benchTokens() },
+  { names: originationNames, run: (chosen) => benchOrigination(chosen) },
   {
     names: growthNames,
     run: async (chosen, options) => {
