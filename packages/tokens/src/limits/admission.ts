@@ -76,23 +76,23 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
   /** Returns the meters of both: one reservation, so that all of them count a call or none. */
   const metersOfPayer = ({ token, owner }: Payer): readonly TokenMeter[] => {
     if (owner === undefined) return token === undefined ? [] : metersOf(token)
-    if (token === undefined) return metersOf(owner)
-    const [own, shared] = [metersOf(token), metersOf(owner)]
+    if (token === undefined) return metersOf(owner, owner.owner)
+    const [own, shared] = [metersOf(token), metersOf(owner, owner.owner)]
     return own.length === 0 ? shared : [...own, ...shared]
   }
 
   const admitted = (
     payer: Payer,
-    tokenId: string,
+    account: string,
     { requestId, operation, model }: AdmitCall,
     meters: readonly ReservedMeter[],
     result: (ReserveResult & { readonly ok: true }) | undefined,
   ): Admission => {
     const { token, owner, home } = payer
     const concurrent = meters.filter(({ of }) => of === 'concurrent').map(({ meter }): Meter => meter)
-    if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId, home, meters: concurrent })
+    if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId: account, home, meters: concurrent })
     const accounts = token !== undefined && owner !== undefined ? [token.id, ownerAccount(owner.owner)] : undefined
-    const reserved = { tokenId, home, accounts, meters, at: result?.at, prices }
+    const reserved = { tokenId: account, home, accounts, meters, at: result?.at, prices }
     const session =
       result !== undefined && operation === 'realtime'
         ? createSessionCharge(reserved, { store, settler, states: result.states, model, currency, now })
@@ -122,7 +122,7 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       void settler.settle(deferredSettlement(requestId, reserved))
       // Deferred work runs at the provider, and is no concurrent call any more.
       const later = (extension?.total() ?? meters).filter(({ of }) => of !== 'concurrent')
-      return JSON.stringify({ tokenId, home, accounts, meters: later, at: result?.at })
+      return JSON.stringify({ tokenId: account, home, accounts, meters: later, at: result?.at })
     }
     if (result === undefined) return { settle, defer }
     const time = now()
@@ -136,11 +136,11 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
   return {
     admit(payer, call) {
       const { token, owner, home } = payer
-      const tokenId = token?.id ?? ownerAccount(owner?.owner ?? '')
+      const account = token?.id ?? ownerAccount(owner?.owner ?? '')
       const meters = reservedMeters(metersOfPayer(payer), call, reserveOptions)
-      if (meters.length === 0) return admitted(payer, tokenId, call, meters, undefined)
+      if (meters.length === 0) return admitted(payer, account, call, meters, undefined)
       const decide = (result: ReserveResult): Admission => {
-        if (result.ok === true) return admitted(payer, tokenId, call, meters, result)
+        if (result.ok === true) return admitted(payer, account, call, meters, result)
         const { refusedBy, waitMs, states } = result
         throw limitError({ model: call.model, meters, refusedBy, waitMs, states, currency, now: now() })
       }
@@ -148,7 +148,7 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       try {
         result = store.reserve({
           callId: call.requestId,
-          tokenId,
+          tokenId: account,
           home,
           meters: meters.map(({ meter }): Meter => meter),
         })

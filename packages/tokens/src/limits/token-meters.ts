@@ -25,15 +25,16 @@ const windowMs: Readonly<Record<Exclude<Window, number>, number>> = {
 }
 const windowCounts = ['requests', 'tokens', 'inputTokens', 'outputTokens'] as const
 
-type Limited = Pick<Token, 'limits' | 'budgets'> | Owner
+export type Limited = Pick<Token, 'limits' | 'budgets'> & Pick<Owner, 'thresholds'>
 
 /**
  * Returns the meters of all limits and budgets of a token or an owner.
  *
+ * @param owner whose limits they are; undefined: those of the token of the call
  * @param thresholds parts of each budget that are reported when they are reached; absent: none
  */
-export function metersOf(limited: Limited, thresholds?: readonly number[]): readonly TokenMeter[] {
-  const account = 'owner' in limited && 'updatedAt' in limited ? ownerAccount(limited.owner) : undefined
+export function metersOf(limited: Limited, owner?: string, thresholds?: readonly number[]): readonly TokenMeter[] {
+  const account = owner === undefined ? undefined : ownerAccount(owner)
   const meters = [
     ...limited.limits.flatMap(limitMeters),
     ...limited.budgets.map((budget) => budgetMeter(budget, thresholds)),
@@ -45,13 +46,13 @@ export function metersOf(limited: Limited, thresholds?: readonly number[]): read
 /** Creates `metersOf` for one gateway, which builds the meters once for each record. */
 export function createMeterLists(
   thresholds: readonly number[] | undefined,
-): (limited: Limited) => readonly TokenMeter[] {
+): (limited: Limited, owner?: string) => readonly TokenMeter[] {
   const lists = new WeakMap<object, readonly TokenMeter[]>()
-  return (limited) => {
+  return (limited, owner) => {
     let meters = lists.get(limited)
     if (meters === undefined) {
-      const own = thresholds !== undefined && 'thresholds' in limited ? limited.thresholds : undefined
-      meters = metersOf(limited, own ?? thresholds)
+      const own = thresholds === undefined ? undefined : limited.thresholds
+      meters = metersOf(limited, owner, own ?? thresholds)
       lists.set(limited, meters)
     }
     return meters

@@ -1,5 +1,12 @@
 import { type CallerBudget, GatewayError } from '@modelgate/core'
-import { type Home, type MeterState, type MeterStore, ownerAccount, type Sums } from '../contract/meter-store.ts'
+import {
+  type Home,
+  type MeterState,
+  type MeterStore,
+  ownerAccount,
+  ownerIn,
+  type Sums,
+} from '../contract/meter-store.ts'
 import type { Storage } from '../contract/storage.ts'
 import type { Owner, Period, TokenRecord, Window } from '../contract/token.ts'
 import { fromBillionths } from '../prices/money.ts'
@@ -8,7 +15,7 @@ import { toGatewayError } from '../storage/errors.ts'
 import { isId, unknownToken } from '../tokens/manage.ts'
 import type { Payer } from './admission.ts'
 import { toUnits } from './allowance.ts'
-import { type CountOf, metersOf, type TokenMeter } from './token-meters.ts'
+import { type CountOf, type Limited, metersOf, type TokenMeter } from './token-meters.ts'
 
 /** Current use of one of a token's limits or budgets. */
 export interface CountUsage {
@@ -106,7 +113,7 @@ export async function readOwnerUsage(source: UsageSource, owner: Owner, query: U
 async function usageOfAccount(
   { storage, prices }: Pick<UsageSource, 'storage' | 'prices'>,
   account: string,
-  limited: Parameters<typeof metersOf>[0],
+  limited: Limited,
   { from, to }: { readonly from: string; readonly to: string },
   home: Home | undefined,
 ): Promise<Usage> {
@@ -137,10 +144,10 @@ async function readSums(meters: Pick<MeterStore, 'sums'>, query: Parameters<Mete
 export async function countsOf(
   meters: Pick<MeterStore, 'read'>,
   account: string,
-  limited: Parameters<typeof metersOf>[0],
+  limited: Limited,
   home?: Home,
 ): Promise<Pick<Usage, 'limits' | 'budgets'>> {
-  const tokenMeters = metersOf(limited)
+  const tokenMeters = metersOf(limited, ownerIn(account))
   if (tokenMeters.length === 0) return { limits: [], budgets: [] }
   const states = await meters.read(
     account,
