@@ -7,7 +7,7 @@ import { isValidHeader } from '../http/inbound.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { TargetCall } from './call.ts'
 
-type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request' | 'signal'>
+export type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request' | 'signal'>
 
 /** The work of a batch: its estimated tokens do not follow from the request that creates it. */
 export interface AdmittedWork {
@@ -35,20 +35,6 @@ export function admitCall(
     if (isThenable(admission)) return admitRemaining(call, event, admission, at)
     recordAdmission(call.record, admission, plugin)
   }
-}
-
-/** Tells the plugins that admitted a call of its whole request, after stored objects were inserted. Throws the error of one that rejects it. */
-export async function extendAdmission(call: Admitted, targets: readonly ResolvedTarget[]): Promise<void> {
-  const { record, shared, signal } = call
-  let event: AdmitCall | undefined
-  for (const admission of record.admissions ?? []) {
-    if (admission.extend === undefined) continue
-    event ??= createAdmitCall(call, targets, undefined)
-    const pending: unknown = admission.extend(event)
-    if (isThenable(pending))
-      await settleWithin(pending, { name: 'extend of an admission', ms: shared.limits.callbackMs, signal })
-  }
-  if (signal.aborted) throw stopReason(signal)
 }
 
 async function admitRemaining(
@@ -126,7 +112,8 @@ export const deferringPlugin = (admission: Admission): string | undefined => def
 const isAdmission = (value: unknown): value is Admission =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function createAdmitCall(
+/** Creates the event of a call for `admit`. */
+export function createAdmitCall(
   { record, inbound, request }: Admitted,
   targets: readonly ResolvedTarget[],
   work: AdmittedWork | undefined,

@@ -12,7 +12,7 @@ import { orderByStrategy } from '../routing/order-targets.ts'
 import type { matchingTargets } from '../routing/request-traits.ts'
 import { checkNamedModels, type ModelNamingCall, type Plan, type ResolvedTarget } from '../routing/router.ts'
 import type { TargetCards } from '../routing/target-cards.ts'
-import { admitCall, extendAdmission } from './admission.ts'
+import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type {
   AttemptFailure,
@@ -56,7 +56,10 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
       const admitted = admitCall(call, plan.targets)
       // Limits that this process counts are checked without a promise.
       if (admitted !== undefined) await admitted
-    } else if (early !== call.request) await extendAdmission(call, plan.targets)
+    } else if (early !== call.request) {
+      const { extendAdmission } = await import('./extend-admission.ts')
+      await extendAdmission(call, plan.targets)
+    }
   }
   const conditions = plan.conditional ? loadConditions(call.codec) : undefined
   const cards = plan.fits ? shared.cards.load() : undefined

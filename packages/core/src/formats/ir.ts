@@ -39,13 +39,7 @@ export interface Billed {
   /** The tier that served the call, such as `priority` or `flex`. Absent: the usual one. */
   readonly tier?: string
   /** The tokens of `audio` and `image` of the input that are also part of `cacheRead`. Absent: unknown. */
-  readonly cached?: CachedMedia
-}
-
-/** Input tokens that were read from a cache, by their modality. */
-export interface CachedMedia {
-  readonly audio: number
-  readonly image: number
+  readonly cached?: { readonly audio: number; readonly image: number }
 }
 
 /** Fields that only the named format has, verbatim. */

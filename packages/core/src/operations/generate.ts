@@ -1,6 +1,5 @@
 import type { CallRecord } from '../accounting/call-record.ts'
 import type { JsonObject } from '../base/json/json.ts'
-import { admitEarly } from '../calls/admit-early.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
@@ -47,6 +46,7 @@ export const handleGenerate: Handler = async (call) => {
   }
   const scheme = noticedScheme(route, request)
   if (scheme === undefined) return await generate(call, request)
+  const { admitEarly } = await import('../calls/admit-early.ts')
   await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
   const holder = await snapshot.checkReferences(scheme, request, record.identity)
   return await generate(call, request, holder && { stored: { holder } })

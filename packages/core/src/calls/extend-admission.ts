@@ -1,0 +1,18 @@
+import { isThenable, settleWithin, stopReason } from '../base/async.ts'
+import type { AdmitCall } from '../config/plugin.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
+import { type Admitted, createAdmitCall } from './admission.ts'
+
+/** Tells the plugins that admitted a call of its whole request, after stored objects were inserted. Throws the error of one that rejects it. */
+export async function extendAdmission(call: Admitted, targets: readonly ResolvedTarget[]): Promise<void> {
+  const { record, shared, signal } = call
+  let event: AdmitCall | undefined
+  for (const admission of record.admissions ?? []) {
+    if (admission.extend === undefined) continue
+    event ??= createAdmitCall(call, targets, undefined)
+    const pending: unknown = admission.extend(event)
+    if (isThenable(pending))
+      await settleWithin(pending, { name: 'extend of an admission', ms: shared.limits.callbackMs, signal })
+  }
+  if (signal.aborted) throw stopReason(signal)
+}
