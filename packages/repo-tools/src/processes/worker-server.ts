@@ -15,6 +15,8 @@ export interface Folder {
   write(config: object): void
   /** Runs another command in the folder. */
   run(...args: string[]): string
+  /** The same with these variables of the environment. */
+  runWith(env: Readonly<Record<string, string>>, ...args: string[]): string
 }
 
 const environment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
@@ -30,12 +32,9 @@ export function createFolder(config: object): Folder {
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   const write = (value: object): void => writeFileSync(join(path, 'modelgate.config.json'), JSON.stringify(value))
   write(config)
-  return {
-    path,
-    write,
-    run: (...args) =>
-      execFileSync(process.execPath, [program, ...args], { cwd: path, env: environment({}), encoding: 'utf8' }),
-  }
+  const runWith: Folder['runWith'] = (env, ...args) =>
+    execFileSync(process.execPath, [program, ...args], { cwd: path, env: environment(env), encoding: 'utf8' })
+  return { path, write, run: (...args) => runWith({}, ...args), runWith }
 }
 
 /** A running server. */
