@@ -52,7 +52,6 @@ export class TextRuns {
   readonly #options: TextRunsOptions
   #upstreamForm: TextForm | undefined
   #template: EventTemplate | undefined
-  /** Undefined if the encoder writes nothing for a delta, for example while it collects a call. */
   #clientForm: ClientForm | undefined
   #unusedForms = 0
   /** Attempts left in the current chunk. */
@@ -94,8 +93,9 @@ export class TextRuns {
     if (textForm === undefined || delta?.type !== 'part-delta' || !('text' in delta.delta) || delta.delta.text === '')
       return
     if (mark !== undefined && !textForm.pieces.some((piece) => piece.includes(mark))) return
-    const client = written.length === 0 ? undefined : this.#createClientForm(written, delta.delta.text)
-    if (written.length > 0 && client === undefined) return
+    // An encoder that writes nothing may keep each delta for later, to write one event for each.
+    const client = this.#createClientForm(written, delta.delta.text)
+    if (client === undefined) return
     const template = templateOf(block, data, textForm)
     if (template === undefined) return
     this.#unusedForms++
@@ -113,7 +113,8 @@ export class TextRuns {
    */
   run(bytes: Uint8Array, view: DataView, at: number, write: (bytes: Uint8Array) => void): number {
     const template = this.#template
-    if (template === undefined || !this.#isCurrent) return at
+    const client = this.#clientForm
+    if (template === undefined || client === undefined || !this.#isCurrent) return at
     const { decode, encode, estimator, redactor } = this.#options
     places.length = 0
     const run = matchEvents(template, view, bytes.length, at, places)
@@ -130,12 +131,13 @@ export class TextRuns {
     const { sequence } = encode
     const first = sequence?.next ?? 0
     const written = (decode.repeat?.(text) ?? []).flatMap((event) => encode.push(event))
-    const client = this.#clientForm
-    const matches = client !== undefined && written.length === 1 && isOfForm(written[0] as SseEvent, client, raw, first)
-    if (!matches) for (const event of written) write(encodeText(sseText(event)))
-    else {
+    if (written.length === 1 && isOfForm(written[0] as SseEvent, client, raw, first)) {
       if (sequence !== undefined && client.afterNumber !== undefined) sequence.next = first + count
       write(writeEvents(bytes, places, client, first))
+    } else {
+      // The encoder added fields of its own to this event. The next one has another form again.
+      for (const event of written) write(encodeText(sseText(event)))
+      this.#upstreamForm = undefined
     }
     return end
   }
@@ -190,7 +192,7 @@ const usualHead = /^(?:event: ?[a-z_.]+\n)?data: ?$/
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const strictDecoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
 
-/** Returns the texts of a run, joined and with their escapes; undefined if they are not UTF-8. */
+/** Returns the texts of a run, joined and with their escapes; undefined if one of them is not UTF-8. */
 function joinTexts(bytes: Uint8Array, texts: readonly number[], isWide: boolean): string | undefined {
   let length = 0
   for (let i = 0; i < texts.length; i += 2) length += (texts[i + 1] as number) - (texts[i] as number)
@@ -198,6 +200,8 @@ function joinTexts(bytes: Uint8Array, texts: readonly number[], isWide: boolean)
   let at = 0
   for (let i = 0; i < texts.length; i += 2) {
     const to = texts[i + 1] as number
+    // A text that begins within a character: joined to the one before it, it could be valid.
+    if (isWide && isContinuation(bytes[texts[i] as number] as number)) return undefined
     // Texts are short: a call of `set` would take longer.
     for (let from = texts[i] as number; from < to; from++) joined[at++] = bytes[from] as number
   }
@@ -208,6 +212,8 @@ function joinTexts(bytes: Uint8Array, texts: readonly number[], isWide: boolean)
     return undefined
   }
 }
+
+const isContinuation = (byte: number): boolean => byte >= 0x80 && byte < 0xc0
 
 const unquote = (raw: string): string => (raw.includes('\\') ? String(parseJson(`"${raw}"`)) : raw)
 

@@ -256,6 +256,71 @@ test('decodes bytes that are not UTF-8 one by one', () => {
   expect(result).toEqual(resultOf('chat', 'messages', cut(broken, 300, 5)).result)
 })
 
+test('decodes halves of characters one by one', () => {
+  const events = streamOf('messages', [
+    start,
+    ...partOf(
+      0,
+      text,
+      'text',
+      words(40, (n) => ` word${n}`),
+    ),
+    ...ending,
+  ])
+  const blocks = events.map(bytes)
+  const [before, after] = [blocks[20] as Uint8Array, blocks[21] as Uint8Array]
+  // The last two bytes of one text, and the first two of the next.
+  before.set([0xf0, 0x9f], before.lastIndexOf(0x22) - 2)
+  after.set([0x98, 0x80], new TextDecoder().decode(after).indexOf(' word'))
+  const single = resultOf('responses', 'messages', blocks).result
+  const whole = Uint8Array.from(blocks.flatMap((block) => [...block]))
+  expect(single.output).toContain('\ufffd')
+  expect(resultOf('responses', 'messages', [whole]).result).toEqual(single)
+})
+
+test.each([
+  ['"sequence_number":,', /"sequence_number":\d+,/],
+  ['"sequence_number":1-2e,', /"sequence_number":\d+,/],
+  ['"sequence_number":01,', /"sequence_number":\d+,/],
+  ['"obfuscation":"\\q",', /"obfuscation":"ab",/],
+] as const)('rejects an event with %s as it does without a run', (broken, whole) => {
+  const events = streamOf('responses', [
+    start,
+    ...partOf(
+      0,
+      text,
+      'text',
+      words(40, (n) => ` word${n}`),
+    ),
+    ...ending,
+  ])
+  const odd = events.map((event) => {
+    const padded = event.replace('"sequence_number"', '"obfuscation":"ab","sequence_number"')
+    return event.includes(' word30') ? padded.replace(whole, broken) : padded
+  })
+  expect(odd[0]).toContain('obfuscation')
+  const single = resultOf('chat', 'responses', odd.map(bytes)).result
+  expect(single.state.error).toMatchObject({ kind: 'upstream_bad_response' })
+  expect(resultOf('chat', 'responses', [bytes(odd.join(''))]).result).toEqual(single)
+})
+
+test('writes one event for each delta of a part that had to wait', () => {
+  const call: Part = { type: 'tool-call', id: 'call_1', name: 'look', input: '' }
+  const deltas = words(30, (n) => ` word${n}`)
+  const events = streamOf('chat', [
+    start,
+    { type: 'part-start', choice: 0, part: 0, value: call },
+    { type: 'part-delta', choice: 0, part: 0, delta: { type: 'input', text: '{}' } },
+    ...partOf(1, text, 'text', deltas),
+    { type: 'part-end', choice: 0, part: 0 },
+    ...ending,
+  ])
+  for (const client of ['messages', 'responses'] as const) {
+    const single = resultOf(client, 'chat', events.map(bytes)).result
+    expect(resultOf(client, 'chat', [bytes(events.join(''))]).result).toEqual(single)
+  }
+})
+
 test.each([
   ['escapes that JSON.stringify writes in another way', (n: number) => (n % 5 === 0 ? '\\u0041' : `w${n}`)],
   ['escaped slashes', (n: number) => (n % 5 === 0 ? '<\\/b>' : `w${n}`)],

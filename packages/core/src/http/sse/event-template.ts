@@ -230,6 +230,14 @@ function isComparable(chars: string, pieces: readonly number[]): boolean {
   return true
 }
 
+/** Returns whether bytes are an integer of JSON without a sign. */
+function isInteger(bytes: DataView, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (!isDigit(bytes.getUint8(at))) return false
+  return to === from + 1 || (to > from && bytes.getUint8(from) !== 0x30)
+}
+
+const isDigit = (char: number): boolean => char >= 0x30 && char <= 0x39
+
 function closingQuote(chars: string, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     const char = chars.charCodeAt(at)
@@ -313,7 +321,7 @@ export function matchEvents(
               to++
               if (to >= limit) break events
               const escaped = bytes.getUint8(to)
-              if (escaped < SPACE || (i === reportedPiece && !isUsualEscape(escaped))) break events
+              if (escaped < SPACE || (reportedPiece >= 0 && !isUsualEscape(escaped))) break events
             } else if (byte > 0x7f) {
               hasWide = true
               wide += byte < 0xc0 ? 1 : byte < 0xf0 ? 0 : -1
@@ -326,9 +334,13 @@ export function matchEvents(
           }
           break
         }
-        case ignoredNumber:
+        case ignoredNumber: {
+          const numberFrom = to
           while (to < limit && isNumeric(bytes.getUint8(to))) to++
+          // Pass-through forwards what it ignores. A translation must not accept what is no JSON.
+          if (reportedPiece >= 0 && !isInteger(bytes, numberFrom, to)) break events
           break
+        }
         case padding:
           while (to < limit && bytes.getUint8(to) === SPACE) to++
           break
