@@ -91,6 +91,8 @@ export interface CallRecord {
   settledLater?: true | undefined
   /** The admissions are deferred: a later call settles them, and reports the usage. */
   deferred?: true | undefined
+  /** Called once when the call is settled. */
+  onSettled?: ((deferred: boolean) => void) | undefined
   /** Responses of a session that have begun, and whose usage is not reported yet. */
   openResponses?: number | undefined
   /** The call is already settled. */
@@ -137,6 +139,7 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   uncounted: undefined,
   settledLater: undefined,
   deferred: undefined,
+  onSettled: undefined,
   openResponses: undefined,
   settled: undefined,
   pluginsNotified: undefined,
@@ -159,6 +162,7 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
   if (record.admissions !== undefined)
     for (const admission of record.admissions)
       if (admission.settle !== undefined) observe(logger, 'settling a call', () => admission.settle?.(event))
+  record.onSettled?.(record.deferred === true)
   for (const plugin of plugins)
     if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)
 }

@@ -43,6 +43,13 @@ export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingC
   readonly shared: Pick<GatewayContext, 'router' | 'logger' | 'cards'>
 }
 
+/** The background responses of one owner that the gateway polls. */
+export interface OwnerPolls {
+  count: number
+  /** A further response of this owner was not polled, and this was logged: once, so that a caller cannot flood the log. */
+  hasWarned: boolean
+}
+
 /** Shared by all calls under one configuration of a gateway. */
 export interface GatewayContext {
   readonly router: Router
@@ -65,6 +72,8 @@ export interface GatewayContext {
   readonly references: ReferencePolicy
   /** Aborted when the gateway closes: work that no call waits for stops. */
   readonly closing: Canceller
+  /** Background responses that the gateway polls, by their owner. Shared by all configurations. */
+  readonly polledByOwner: Map<string, OwnerPolls>
   /** Records that a caller received the ids of stored objects. Absent: nothing is recorded. */
   readonly claim?: ((identity: Identity | null, received: readonly Received[]) => Promise<void>) | undefined
 }

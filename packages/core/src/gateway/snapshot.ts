@@ -91,6 +91,7 @@ export function createSnapshot(
     media: config.media,
     references,
     closing: before?.shared.closing ?? createCanceller(),
+    polledByOwner: before?.shared.polledByOwner ?? new Map(),
     claim:
       store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }

@@ -153,27 +153,27 @@ export async function settlePrevious(
   await fetchAndSettle({ id, route, upstreams, shared, record, records, transport, signal }, stored)
 }
 
-/** A call, or the gateway itself, that asks an upstream for a response. */
-export interface AskingCall extends StoringPlace, UpstreamCall, Pick<StoredCall, 'records'> {
+/** A call, or the gateway when it polls, that fetches a response from its upstream. */
+export interface PollingCall extends StoringPlace, UpstreamCall, Pick<StoredCall, 'records'> {
   readonly record: Pick<CallRecord, 'identity' | 'format'>
 }
 
 /**
  * Settles a background response if it has ended. A response that its upstream no longer has stays as it is.
  *
- * @returns whether the response is still running
+ * @returns `'running'` if a later call can settle it; `'ended'` also if it was settled before, or its upstream no longer has it
  */
-export async function fetchAndSettle(call: AskingCall, stored: ForwardedResponse): Promise<boolean> {
-  if (stored.work === undefined) return false
+export async function fetchAndSettle(call: PollingCall, stored: ForwardedResponse): Promise<'running' | 'ended'> {
+  if (stored.work === undefined) return 'ended'
   const { upstream, codec, path } = storeOf(call, stored)
   const url = addressOf(upstream, `${path}/${encodeURIComponent(call.id)}`, '')
   try {
     const { value } = await requestUpstream(call, upstream, codec, 'GET', url)
     await settleBackground(call, codec, call.id, stored, value)
-    return isRunning(value)
+    return isRunning(value) ? 'running' : 'ended'
   } catch (error) {
     if (!(error instanceof GatewayError && error.info.status === 404)) throw error
-    return false
+    return 'ended'
   }
 }
 

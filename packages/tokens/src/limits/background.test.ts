@@ -258,13 +258,13 @@ describe('a background response whose client does not return', () => {
     expect((await tokens.usage(id)).totals.outputTokens).toBe(100_000)
   })
 
-  it('is asked for until it has ended', async () => {
+  it('is polled until it has ended', async () => {
     const { tokens, ask, upstream, calls } = setUp()
     const { secret, id } = await tokens.issue({ budget })
     upstream.isRunning = true
     await ask(secret, false)
     await vi.advanceTimersByTimeAsync(3_600_000)
-    expect(calls.filter((call) => call === fetched).length).toSatisfy((asked: number) => asked > 10 && asked < 30)
+    expect(calls.filter((call) => call === fetched).length).toSatisfy((polls: number) => polls > 10 && polls < 30)
     upstream.isRunning = false
     await vi.advanceTimersByTimeAsync(300_000)
     expect(await usedBy(tokens, id)).toBe(100_010)
@@ -273,7 +273,7 @@ describe('a background response whose client does not return', () => {
   it.each([
     ['its client has deleted it', async ({ get }: ReturnType<typeof setUp>, secret: string) => get(secret, 'DELETE')],
     ['the gateway closes', async ({ gateway }: ReturnType<typeof setUp>) => gateway.close()],
-  ])('is not asked for after %s', async (_, end) => {
+  ])('is not polled after %s', async (_, end) => {
     const scene = setUp()
     const { secret } = await scene.tokens.issue({ budget })
     await scene.ask(secret, false)
@@ -283,7 +283,7 @@ describe('a background response whose client does not return', () => {
     expect(scene.calls).toHaveLength(before)
   })
 
-  it('is not asked for if its stream was read to its end', async () => {
+  it('is not polled if its stream was read to its end', async () => {
     const { tokens, ask, upstream, calls } = setUp()
     const { secret } = await tokens.issue({ budget })
     upstream.events = [event('response.completed', { ...response, status: 'completed', usage })]

@@ -13,7 +13,7 @@ import { withinStoreTimeout } from './store-timeout.ts'
 //   response.created, or the whole response   beginBackground ──> the reservation is stored with the response's record
 //   its last event, in the same call          endInCall ──> the call itself is settled with the usage
 //   GET, cancel, DELETE, previous_response_id settleBackground ──> an event of its own, perhaps in another process
-//   none of them                              the gateway asks for the response itself (follow-up.ts), and settles it in the same way
+//   in addition, until it is settled          the gateway polls the upstream (poll-background.ts), and settles it in the same way
 //
 // The record is saved without the reservation before it is settled: a process that ends in between leaves it counted, and nothing is
 // counted twice. Two processes at the same moment settle with the same `requestId`, which meters count once.

@@ -1,9 +1,7 @@
-import type { CallRecord } from '../../accounting/call-record.ts'
 import { newId } from '../../base/bytes.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
 import { admitEarly } from '../../calls/admit-early.ts'
-import type { Logger } from '../../config/config.ts'
 import { isSharedCodec, wireCodecs } from '../../formats/codec-registry.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
@@ -16,7 +14,7 @@ import { settlePrevious } from '../stored-responses.ts'
 import { beginBackground, endInCall, isRunning, settleBackground } from './background.ts'
 import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
 import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
-import { followUp } from './follow-up.ts'
+import { pollBackground } from './poll-background.ts'
 import {
   type CallerRecords,
   type ForwardedResponse,
@@ -40,7 +38,7 @@ export async function generateAndStore(
   generateResponse: GenerateResponse,
 ): Promise<Reply> {
   const { shared, route, record, codec } = call
-  const { limits, references, logger } = shared
+  const { limits, references } = shared
   const { store, conversation } = received.value
   const isStored = store !== false && records.isEnabled
   // A conversation would contain the output, and be read without a call about the response.
@@ -56,7 +54,7 @@ export async function generateAndStore(
     const compaction = planCompaction(call, resolved, 'trigger')
     // The trigger belongs to this request only.
     const withoutTrigger = { ...resolved, input: withoutTriggers(resolved.input) }
-    const storing = { call, records, resolved: withoutTrigger, record, logger, isStored, items: new Map() }
+    const storing = { call, records, resolved: withoutTrigger, isStored, items: new Map() }
     if (compaction.isNative) {
       const { plan } = compaction
       return storeReply(await generateResponse(call, request, { stored, plan }), storing)
@@ -69,7 +67,7 @@ export async function generateAndStore(
   if (!isStored && records.connection === undefined) return generateResponse(call, request, { stored })
   const kept = isStored ? (previous === undefined ? {} : { previous }) : inConnection(received)
   const reply = await generateResponse(call, request, { stored, kept })
-  return storeReply(reply, { call, records, resolved, record, logger, isStored, items: new Map() })
+  return storeReply(reply, { call, records, resolved, isStored, items: new Map() })
 }
 
 /** The response is not stored, but its connection keeps it. */
@@ -83,8 +81,6 @@ interface StoringCall {
   readonly call: RoutedCall
   readonly records: CallerRecords
   readonly resolved: ResolvedRequest
-  readonly record: CallRecord
-  readonly logger: Logger
   /** False: only the connection keeps the response. */
   readonly isStored: boolean
   /** The gateway made the response from that of the upstream, which does not have it. Default: false. */
@@ -206,7 +202,8 @@ async function storeFromBlock(block: string, storing: StoringCall): Promise<stri
 
 /** Stores a response and returns it for the client. A response that could not be stored has `store: false`. */
 async function storeResponse(response: JsonObject, storing: StoringCall): Promise<JsonObject> {
-  const { records, resolved, record } = storing
+  const { records, resolved, call } = storing
+  const { record } = call
   const { owner } = records
   const { input, previous, continued } = resolved
   const isSame = storing.isOwn !== true && record.upstreamFormat === record.format
@@ -233,15 +230,15 @@ async function storeResponse(response: JsonObject, storing: StoringCall): Promis
 
 /** Saves the record of a response that its upstream stores. While a background response runs, its reservation is part of the record. */
 async function saveBackground(response: JsonObject, stored: ForwardedResponse, storing: StoringCall): Promise<boolean> {
-  const { record, records, call } = storing
-  const { shared } = call
+  const { records, call } = storing
+  const { shared, record } = call
   const id = itemId(response)
   if (record.settledLater !== true || id === undefined) return saveRecord(response, stored, storing)
   if (record.deferred !== true) {
     if (!isRunning(response)) return saveRecord(response, stored, storing)
     const work = beginBackground(shared, record)
     const isSaved = await saveRecord(response, { ...stored, work }, storing)
-    if (isSaved) followAfterCall(storing, id)
+    if (isSaved) pollAfterCall(storing, id)
     else endInCall(shared, record, work)
     return isSaved
   }
@@ -257,22 +254,21 @@ async function saveBackground(response: JsonObject, stored: ForwardedResponse, s
   return saveRecord(response, stored, storing)
 }
 
-/** Follows a background response up when its call ends before it. Keeps nothing of the call: the response may run for hours. */
-function followAfterCall({ call, record, records: { connection: _, ...records } }: StoringCall, id: string): void {
-  const { snapshot, route, shared, transport } = call
+/** Polls a background response when its call ends before it. Keeps nothing of the call: the response may run for hours. */
+function pollAfterCall({ call, records: { connection: _, ...records } }: StoringCall, id: string): void {
+  const { snapshot, route, shared, record, transport } = call
   const { identity, format } = record
   const { upstreams } = snapshot.config
-  const asking = { id, route, upstreams, shared, transport, records, record: { identity, format } }
-  record.admissions?.push({
-    settle({ deferred }) {
-      if (deferred === true) followUp({ ...asking, signal: shared.closing })
-    },
-  })
+  const signal = shared.closing
+  const polling = { id, route, upstreams, shared, transport, signal, records, record: { identity, format } }
+  record.onSettled = (deferred) => {
+    if (deferred) pollBackground(polling)
+  }
 }
 
 /** Makes a response the latest one of its lane, if its request came over a WebSocket. */
 function keepInConnection(response: JsonObject, isStored: boolean, storing: StoringCall): void {
-  const { records, resolved, record, logger, items } = storing
+  const { records, resolved, call, items } = storing
   const { connection } = records
   if (connection === undefined) return
   const id = itemId(response)
@@ -287,8 +283,8 @@ function keepInConnection(response: JsonObject, isStored: boolean, storing: Stor
     connection.save(id, { items: [...resolved.input, ...output], ...(base === undefined ? {} : { base }) })
   } catch (error) {
     connection.forget()
-    logger.warn(
-      `modelgate: response of request ${record.requestId} is too large to be continued on its WebSocket (limits.socketStateChars)`,
+    call.shared.logger.warn(
+      `modelgate: response of request ${call.record.requestId} is too large to be continued on its WebSocket (limits.socketStateChars)`,
       error,
     )
   }
@@ -296,14 +292,14 @@ function keepInConnection(response: JsonObject, isStored: boolean, storing: Stor
 
 /** Saves a record. Returns whether the store accepted it. */
 async function saveRecord(response: JsonObject, stored: ResponseRecord, storing: StoringCall): Promise<boolean> {
-  const { records, record, logger } = storing
+  const { records, call } = storing
   const id = itemId(response)
   if (id === undefined) return false
   try {
     await withinStoreTimeout(records.save(id, stored, outputItems(response)))
     return true
   } catch (error) {
-    logger.warn(`modelgate: response of request ${record.requestId} could not be stored`, error)
+    call.shared.logger.warn(`modelgate: response of request ${call.record.requestId} could not be stored`, error)
     return false
   }
 }
