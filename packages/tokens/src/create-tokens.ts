@@ -182,20 +182,22 @@ export function createTokens(options: TokensOptions = {}): Tokens {
         .catch(rethrow)
     return token === undefined && found === undefined ? undefined : admission.admit({ token, home, owner: found }, call)
   }
-  const budgetsOf: NonNullable<Plugin['budgetsOf']> = async (identity) => {
-    if (identity === null) return undefined
-    try {
-      const token = await identities.tokenFor(identity)
-      const owner = ownerOf(identity)
-      return await moneyBudgets(storage.meters, prices?.currency ?? '', {
-        token,
-        home: token === undefined ? undefined : homeOf(token),
-        owner: owner === undefined ? undefined : await owners.find(owner),
-      })
-    } catch (error) {
-      throw toGatewayError(error)
+  const budgetsOf =
+    ({ currency }: Prices): NonNullable<Plugin['budgetsOf']> =>
+    async (identity) => {
+      if (identity === null) return undefined
+      try {
+        const token = await identities.tokenFor(identity)
+        const owner = ownerOf(identity)
+        return await moneyBudgets(storage.meters, currency, {
+          token,
+          home: token === undefined ? undefined : homeOf(token),
+          owner: owner === undefined ? undefined : await owners.find(owner),
+        })
+      } catch (error) {
+        throw toGatewayError(error)
+      }
     }
-  }
   const rethrow = (error: unknown): never => {
     throw toGatewayError(error)
   }
@@ -207,8 +209,13 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     },
     admit,
     resume: admission.resume,
-    ...(prices === undefined ? {} : { budgetsOf }),
-    ...(prices === undefined ? {} : { costOf: costWithWarning(prices, logger), priceOf: displayedPrice(prices) }),
+    ...(prices === undefined
+      ? {}
+      : {
+          budgetsOf: budgetsOf(prices),
+          costOf: costWithWarning(prices, logger),
+          priceOf: displayedPrice(prices),
+        }),
     ...(ledger === undefined ? {} : { onFinish: (event: FinishEvent) => ledger.append(recordOf(event)) }),
   })
   const management = createManagement({

@@ -80,7 +80,10 @@ export interface MeterState {
 /** Request of a call to be counted on all of these meters, or on none. */
 export interface Reservation {
   readonly callId: string
-  /** Account of the call: its token, or `ownerAccount()` for a call without a token. */
+  /**
+   * Account of the call: its token, or `ownerAccount()` for a call without a token. Named after the first kind of account; stored data
+   * contains the name.
+   */
   readonly tokenId: string
   readonly home?: Home | undefined
   readonly meters: readonly Meter[]
@@ -119,6 +122,7 @@ export interface Sums {
 /** Actual use of a finished call. */
 export interface Settlement {
   readonly callId: string
+  /** The `tokenId` of the reservation. */
   readonly tokenId: string
   /** The `home` of the reservation. */
   readonly home?: Home | undefined
@@ -138,7 +142,7 @@ export interface Settlement {
 
 /** Selects the sums of an account. */
 export interface SumsQuery {
-  /** Id of a token, or `ownerAccount()`. */
+  /** Account, as in `Reservation`. */
   readonly tokenId: string
   /** First and last day, `2026-11-21`. */
   readonly from: string

@@ -107,18 +107,18 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       })
       return extension.extend(call)
     }
-    /** Ends what the call has reserved besides its own reservation. */
-    const end = (keeps: boolean): void => {
+    /** Stops the renewal of leases and settles the second reservation. */
+    const endFurtherReservations = ({ keepAmounts }: { readonly keepAmounts: boolean }): void => {
       if (concurrent.length > 0) renewal.remove(requestId)
-      const extended = extension?.settlement(keeps)
+      const extended = extension?.settlement({ keepAmounts })
       if (extended !== undefined) void settler.settle(extended)
     }
     const settle = (event: FinishEvent): void => {
-      end(false)
+      endFurtherReservations({ keepAmounts: false })
       void settler.settle(settlementOf(event, reserved, session?.charged(), extension?.total()))
     }
     const defer = (): string => {
-      end(true)
+      endFurtherReservations({ keepAmounts: true })
       void settler.settle(deferredSettlement(requestId, reserved))
       // Deferred work runs at the provider, and is no concurrent call any more.
       const later = (extension?.total() ?? meters).filter(({ of }) => of !== 'concurrent')

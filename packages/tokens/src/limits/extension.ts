@@ -31,9 +31,9 @@ export interface Extension {
   /**
    * Returns the settlement of the second reservation; undefined if there is none.
    *
-   * @param keeps whether its amounts count as used. Default: they are returned
+   * @param keepAmounts whether its amounts count as used, or are released
    */
-  settlement(keeps?: boolean): Settlement | undefined
+  settlement(options: { readonly keepAmounts: boolean }): Settlement | undefined
 }
 
 /** Creates the extension of a call, which reserves nothing yet. */
@@ -46,7 +46,7 @@ export function createExtension(callId: string, admitted: AdmittedCall, options:
 
   return {
     total: () => total,
-    settlement: (keeps = false) =>
+    settlement: ({ keepAmounts }) =>
       added.length === 0
         ? undefined
         : {
@@ -54,7 +54,7 @@ export function createExtension(callId: string, admitted: AdmittedCall, options:
             tokenId,
             home,
             at: admitted.at,
-            meters: added.map(({ meter }) => settledMeter(meter, keeps ? meter.amount : 0)),
+            meters: added.map(({ meter }) => settledMeter(meter, keepAmounts ? meter.amount : 0)),
           },
     extend(call) {
       const whole = metersFor(call)
@@ -81,7 +81,7 @@ export function createExtension(callId: string, admitted: AdmittedCall, options:
         total = first
         throw errorFor({ meters, refusedBy: result.refusedBy, waitMs: isTooLarge ? undefined : result.waitMs, states })
       }
-      // Also for a reservation that arrives after the call has ended.
+      // Set before the store responds: a call that ends in the meantime must settle this reservation too.
       added = more
       total = whole
       let result: Awaitable<ReserveResult>

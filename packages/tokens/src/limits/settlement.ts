@@ -12,7 +12,7 @@ const maxNameLength = 200
 
 /** A call whose reservation was accepted. */
 export interface AdmittedCall {
-  /** Account of the call. */
+  /** Account of the call, as in `Reservation`. */
   readonly tokenId: string
   readonly home?: Home | undefined
   /** Accounts whose sums count the call. Default: `tokenId`. */
@@ -36,8 +36,10 @@ function createActualUse(
   // A model may have worked, and no usage is known: the reservation is kept, because a call must not become free this way.
   const isUseUnknown = worked && usage === undefined && units === undefined
   // The reservation of a session is for one response. It also stands for each one whose usage was not reported.
-  const responses = Math.max(unreportedResponses, isUseUnknown ? 1 : 0)
-  const tokensOf = (reported: number, reserved: number): number => (isUseUnknown ? 0 : reported) + responses * reserved
+  const unreported = Math.max(unreportedResponses, isUseUnknown ? 1 : 0)
+  // For a call without a cost: at least one reservation.
+  const unpriced = Math.max(unreportedResponses, 1)
+  const tokensOf = (reported: number, reserved: number): number => (isUseUnknown ? 0 : reported) + unreported * reserved
   return ({ of, meter }) => {
     switch (of) {
       case 'requests':
@@ -53,7 +55,7 @@ function createActualUse(
         return tokensOf(toWholeCount(input + output), meter.amount)
       case 'money':
         if (money !== undefined || !worked) return (money ?? 0) + unreportedResponses * meter.amount
-        return Math.max(Math.max(1, unreportedResponses) * meter.amount, leastCost(event, prices))
+        return Math.max(unpriced * meter.amount, leastCost(event, prices))
     }
   }
 }
@@ -138,7 +140,7 @@ export function progressOf(
   return { settlement: { callId, tokenId, home, at: undefined, meters: steps }, charged: now }
 }
 
-/** Returns the settlement of a batch that was created: its reservation counts as used until the batch has ended. */
+/** Returns the settlement of a call whose batch or background response goes on: its reservation counts as used until that has ended. */
 export const deferredSettlement = (callId: string, { tokenId, home, meters, at }: AdmittedCall): Settlement => ({
   callId,
   tokenId,
@@ -147,7 +149,10 @@ export const deferredSettlement = (callId: string, { tokenId, home, meters, at }
   meters: meters.map(({ meter }) => settledMeter(meter, meter.amount)),
 })
 
-/** Returns the settlement of a batch that has ended, under an id of its own: it corrects what `deferredSettlement` has counted. */
+/**
+ * Returns the settlement of a batch or background response that has ended, under an id of its own: it corrects what `deferredSettlement`
+ * has counted.
+ */
 export function correctionOf(event: FinishEvent, call: AdmittedCall): Settlement {
   const { callId, meters, ...rest } = settlementOf(event, call)
   const corrected = meters.map((meter) => ({ ...meter, amount: 0, actual: meter.actual - meter.amount }))
