@@ -93,7 +93,7 @@ export interface CallRecord {
   deferred?: true | undefined
   /** Called once when the call is settled. */
   onSettled?: ((deferred: boolean) => void) | undefined
-  /** Responses of a session that have begun, and whose usage is not reported yet. */
+  /** Responses, transcriptions or turns of a session that have begun, and whose usage is not reported yet. */
   openResponses?: number | undefined
   /** The call is already settled. */
   settled?: boolean | undefined

@@ -92,8 +92,8 @@ export interface FinishEvent<I extends Identity = Identity> {
    */
   readonly deferred?: true
   /**
-   * Number of responses of a realtime session that had begun when it ended, and whose usage the upstream therefore did not report. The
-   * upstream probably bills them, and `usage` does not contain them. Absent: none.
+   * Number of responses, transcriptions or turns of a realtime session that had begun when it ended, and whose usage the upstream
+   * therefore did not report. The upstream probably bills them, and `usage` does not contain them. Absent: none.
    */
   readonly unreportedResponses?: number
   /** Cost of the call, from the first plugin whose `costOf` returns one. Absent: unknown. */

@@ -39,7 +39,10 @@ export interface LedgerRecord {
   readonly uncounted?: true
   /** The call has begun a background response. A later record with the same `id` has its usage and cost. Sums leave this one out. */
   readonly deferred?: true
-  /** Number of responses of a realtime session that the upstream probably bills, and whose usage it did not report before the session ended. */
+  /**
+   * Number of responses, transcriptions or turns of a realtime session that the upstream probably bills, and whose usage it did not report
+   * before the session ended.
+   */
   readonly unreportedResponses?: number
   readonly units?: {
     readonly images?: number
