@@ -44,7 +44,7 @@ export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingC
 }
 
 /** The background responses of one owner that the gateway polls. */
-export interface OwnerPolls {
+interface OwnerPolls {
   count: number
   /** A further response of this owner was not polled, and this was logged: once, so that a caller cannot flood the log. */
   hasWarned: boolean
