@@ -10,7 +10,7 @@ export interface CallFacts {
     readonly reasoning?: number
   }
   readonly basis?: UsageBasis
-  /** Images, seconds of audio, characters of speech, searches. Absent: none. */
+  /** Images, seconds of audio, characters of speech, searches, fetched pages, code executions. Absent: none. */
   readonly units?: BillableUnits
   /** Absent if the price is unknown. */
   readonly cost?: Cost

@@ -76,7 +76,7 @@ describe('docs/guide/ledger.md', () => {
   } satisfies { [Field in keyof LedgerRecord]-?: undefined extends LedgerRecord[Field] ? false : true }
   const parts = {
     usage: { input: true, cacheRead: true, cacheWrite: true, output: true, reasoning: true },
-    units: { images: true, seconds: true, characters: true, searches: true },
+    units: { images: true, seconds: true, characters: true, searches: true, fetches: true, executions: true },
     losses: { path: true, kind: true, severity: true },
   } satisfies {
     usage: Record<keyof NonNullable<LedgerRecord['usage']>, true>

@@ -40,6 +40,9 @@ export const prices = {
       flex: { input: 0.625, cachedInput: 0.0625, output: 5 },
     },
   },
+  // The list prices of xAI: the bill is the one of the recording.
+  grok: { input: 1.25, cachedInput: 0.2, output: 2.5, search: 0.005, execution: 0.005 },
+  sandbox: { input: 3, output: 15, search: 0.01, execution: 0.007 },
   keeper: { input: 2, cachedInput: 0.2, cacheWrite: 2.5, cacheWrite12h: 4, output: 12 },
   drawing: { input: 5, imageInput: 8, output: 1, imageOutput: 40 },
   voice: { input: 2.5, audioInput: 40, output: 10, audioOutput: 80 },
@@ -107,6 +110,18 @@ export const bills: readonly Bill[] = [
       server_tool_use: { web_search_requests: 3, web_fetch_requests: 2 },
     },
     cost: (6039 * 3 + 931 * 15) / million + 3 * 0.01,
+  },
+  {
+    title: 'code executions that the provider counts',
+    format: 'messages',
+    model: 'sandbox',
+    usage: {
+      input_tokens: 2000,
+      output_tokens: 300,
+      ...noCache,
+      server_tool_use: { web_search_requests: 1, code_execution_requests: 4 },
+    },
+    cost: (2000 * 3 + 300 * 15) / million + 0.01 + 4 * 0.007,
   },
   {
     title: 'a compaction, which the counts leave out',
@@ -253,6 +268,36 @@ export const bills: readonly Bill[] = [
     usage: { input_tokens: 9000, output_tokens: 700, total_tokens: 9700 },
     response: { tool_usage: { web_search: { num_requests: 2 }, image_gen: { input_tokens: 0, output_tokens: 0 } } },
     cost: (9000 * 1.25 + 700 * 10) / million + 2 * 0.025,
+  },
+  {
+    title: 'searches that xAI counts in the usage, as it billed them',
+    format: 'responses',
+    model: 'grok',
+    usage: {
+      input_tokens: 5689,
+      input_tokens_details: { cached_tokens: 2048 },
+      output_tokens: 444,
+      output_tokens_details: { reasoning_tokens: 245 },
+      total_tokens: 6133,
+      num_server_side_tools_used: 2,
+      cost_in_usd_ticks: 160_708_500,
+      server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 0, code_interpreter_calls: 0 },
+    },
+    // A US dollar is 10¹⁰ ticks.
+    cost: 160_708_500 / 1e10,
+  },
+  {
+    title: 'code executions next to searches of the web and of posts',
+    format: 'responses',
+    model: 'grok',
+    usage: {
+      input_tokens: 4000,
+      output_tokens: 600,
+      total_tokens: 4600,
+      num_server_side_tools_used: 6,
+      server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 2, code_interpreter_calls: 3 },
+    },
+    cost: (4000 * 1.25 + 600 * 2.5) / million + 3 * 0.005 + 3 * 0.005,
   },
   {
     title: 'image generation of another model',

@@ -35,7 +35,8 @@ function messages({ model, usage, response }: Bill): Recorded {
 function responses({ model, usage, response: members }: Bill): Recorded {
   const part = { type: 'output_text', text: 'Hello', annotations: [] }
   const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [part] }
-  const searches = members?.tool_usage === undefined ? [] : webSearchItems
+  const isCounted = members?.tool_usage !== undefined || usage.server_side_tool_usage_details !== undefined
+  const searches = isCounted ? webSearchItems : []
   const response = { id: 'resp_1', object: 'response', created_at: 1, model, ...members, status: 'completed' }
   const whole = { ...response, output: [...searches, item], usage }
   const at = { item_id: 'msg_1', output_index: searches.length, content_index: 0 }

@@ -19,6 +19,8 @@ export interface BillableUnits {
   readonly searches?: number
   /** Pages that the provider fetched for the model. */
   readonly fetches?: number
+  /** Code executions that the provider counted. Their time is reported by no provider. */
+  readonly executions?: number
 }
 
 /** The tokens of one run of a model within a call, such as a compaction, an advisor or a fallback of the provider. */

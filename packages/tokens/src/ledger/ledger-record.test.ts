@@ -35,7 +35,7 @@ const full: Required<FinishEvent> = {
   basis: 'reported',
   abandoned: true,
   uncounted: true,
-  units: { images: 1, seconds: 2.5, characters: 3, searches: 4 },
+  units: { images: 1, seconds: 2.5, characters: 3, searches: 4, fetches: 5, executions: 6 },
   cost: { amount: 0.1 + 0.2, currency: 'EUR' },
   losses: [{ path: '/seed', kind: 'unsupported', severity: 'warn', detail: `The seed is ${secret}.` }],
   attempts: [
@@ -65,7 +65,7 @@ it('describes a call without its content', () => {
     abandoned: true,
     uncounted: true,
     usage: { input: 100, cacheRead: 60, cacheWrite: 30, output: 20, reasoning: 5 },
-    units: { images: 1, seconds: 2.5, characters: 3, searches: 4 },
+    units: { images: 1, seconds: 2.5, characters: 3, searches: 4, fetches: 5, executions: 6 },
     cost: 0.3,
     currency: 'EUR',
     losses: [{ path: '/seed', kind: 'unsupported', severity: 'warn' }],

@@ -49,6 +49,8 @@ export interface LedgerRecord {
     readonly seconds?: number
     readonly characters?: number
     readonly searches?: number
+    readonly fetches?: number
+    readonly executions?: number
   }
   /** In the currency of the prices, with at most nine decimal places. Absent: unknown. */
   readonly cost?: number
@@ -138,11 +140,20 @@ const countsOf = ({ input, output }: Usage): NonNullable<LedgerRecord['usage']> 
   ...(output.reasoning === undefined ? {} : { reasoning: output.reasoning }),
 })
 
-const unitsOf = ({ images, seconds, characters, searches }: BillableUnits): NonNullable<LedgerRecord['units']> => ({
+const unitsOf = ({
+  images,
+  seconds,
+  characters,
+  searches,
+  fetches,
+  executions,
+}: BillableUnits): NonNullable<LedgerRecord['units']> => ({
   ...(images === undefined ? {} : { images }),
   ...(seconds === undefined ? {} : { seconds }),
   ...(characters === undefined ? {} : { characters }),
   ...(searches === undefined ? {} : { searches }),
+  ...(fetches === undefined ? {} : { fetches }),
+  ...(executions === undefined ? {} : { executions }),
 })
 
 /** Creates a ledger that keeps all records in memory. For tests. */

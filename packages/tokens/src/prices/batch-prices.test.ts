@@ -3,7 +3,7 @@ import { createPrices, type PricedCall } from './prices.ts'
 
 const prices = createPrices({
   models: {
-    plain: { input: 4, cachedInput: 1, output: 10, search: 0.01, longContext: { above: 100_000, input: 8 } },
+    plain: { input: 4, cachedInput: 1, output: 10, search: 0.01, execution: 0.005, longContext: { above: 100_000, input: 8 } },
     tiered: { input: 4, output: 10, tiers: { batch: { input: 1 } } },
   },
 })
@@ -12,10 +12,10 @@ const cost = (model: string, call: Partial<PricedCall>): number | undefined =>
   prices.costOf({ upstream: 'up', model, usage: millions, operation: 'batch', tier: 'batch', ...call })?.amount
 
 describe('the price of a batch', () => {
-  it('is half the usual one, except for searches', () => {
+  it('is half the usual one, except for searches and code executions', () => {
     const runs = [{ ...millions, largestInput: 50_000 }]
     expect(cost('plain', { runs })).toBe(7)
-    expect(cost('plain', { runs, units: { searches: 2 } })).toBe(7.02)
+    expect(cost('plain', { runs, units: { searches: 2, executions: 1 } })).toBe(7.025)
   })
 
   it('follows the tier in the price table', () => expect(cost('tiered', {})).toBe(11))

@@ -94,6 +94,12 @@ describe('the cost by each provider’s accounting', () => {
       0.0302,
     ],
     [
+      'code executions in addition to tokens and searches',
+      { input: 1, output: 2, search: 0.01, execution: 0.005 },
+      { usage: tokens({ total: 100 }, { total: 50 }), units: { searches: 1, executions: 3 } },
+      0.0252,
+    ],
+    [
       'the price per request in addition to tokens',
       { input: 1, request: 0.005 },
       { usage: tokens({ total: 100 }) },
@@ -118,6 +124,7 @@ describe('the cost', () => {
     ['if only cached input has a price', { cachedInput: 1 }, { usage: tokens({ total: 2, cacheRead: 1 }) }],
     ['if only reasoning has a price', { input: 1, reasoning: 1 }, { usage: tokens({}, { total: 2, reasoning: 1 }) }],
     ['if searches have no price', both, { usage: tokens({ total: 1 }, { total: 1 }), units: { searches: 1 } }],
+    ['if code executions have no price', both, { usage: tokens({ total: 1 }, { total: 1 }), units: { executions: 1 } }],
     [
       'if images have no price and tokens do not include them',
       both,
@@ -191,6 +198,8 @@ const fullPrice: fc.Arbitrary<Price> = fc.record({
   minute: rate.map((price) => Math.round(price) * 60),
   characters: rate,
   search: rate,
+  fetch: rate,
+  execution: rate,
 })
 const count = fc.integer({ min: 0, max: 10_000_000 })
 /** Usage whose parts do not overlap. */
@@ -217,6 +226,7 @@ const units: fc.Arbitrary<Required<BillableUnits>> = fc.record({
   characters: count,
   searches: count,
   fetches: count,
+  executions: count,
 })
 const added = <T extends object>(one: T, other: T): T =>
   Object.fromEntries(

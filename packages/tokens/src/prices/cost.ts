@@ -163,6 +163,7 @@ function sumCosts(
   charge(units.searches ?? 0, rates.search, 'one')
   // Providers rarely charge for a page itself.
   charge(units.fetches ?? 0, rates.fetch ?? 0n, 'one')
+  charge(units.executions ?? 0, rates.execution, 'one')
   return { sum, isComplete }
 }
 

@@ -31,6 +31,8 @@ export interface BasePrice {
   readonly search?: number
   /** One page that the provider fetched. Default: 0. */
   readonly fetch?: number
+  /** One code execution that the provider counted. */
+  readonly execution?: number
   /** One call, in addition to everything else. Default: 0. */
   readonly request?: number
 }
@@ -97,6 +99,7 @@ const fieldTable = {
   characters: true,
   search: true,
   fetch: true,
+  execution: true,
   request: true,
 } satisfies Record<keyof BasePrice, true>
 

@@ -12,7 +12,7 @@ export interface RateCard {
   readonly price: Price
   readonly usual: TierRates
   readonly tiers: ReadonlyMap<string, TierRates>
-  /** The prices of batches without a tier of their own: half the usual ones, but for searches and fetched pages. */
+  /** The prices of batches without a tier of their own: half the usual ones, but for searches, fetched pages and code executions. */
   readonly batch: TierRates
 }
 
@@ -65,7 +65,7 @@ function tierRates(base: BasePrice, longContext: Price['longContext']): TierRate
   return { rates, longContext: { above, rates: ratesOf({ ...base, ...long }) } }
 }
 
-const fullInBatches: ReadonlySet<string> = new Set(['search', 'fetch'])
+const fullInBatches: ReadonlySet<string> = new Set(['search', 'fetch', 'execution'])
 
 /** Odd billionths are rounded up. */
 const halved = (rates: Rates): Rates =>

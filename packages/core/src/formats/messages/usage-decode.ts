@@ -47,11 +47,14 @@ function inputIn(value: JsonObject): Usage['input'] {
   return input
 }
 
-/** Returns the numbers of web searches and fetched pages. */
+/** Returns the numbers of web searches, fetched pages and code executions. */
 function unitsIn({ server_tool_use: tools }: JsonObject): BillableUnits | undefined {
-  const searches = isObject(tools) ? tokenCount(tools.web_search_requests) : undefined
-  const fetches = isObject(tools) ? tokenCount(tools.web_fetch_requests) : undefined
-  return searches || fetches ? { ...(searches && { searches }), ...(fetches && { fetches }) } : undefined
+  if (!isObject(tools)) return undefined
+  const searches = tokenCount(tools.web_search_requests)
+  const fetches = tokenCount(tools.web_fetch_requests)
+  const executions = tokenCount(tools.code_execution_requests)
+  if (!searches && !fetches && !executions) return undefined
+  return { ...(searches && { searches }), ...(fetches && { fetches }), ...(executions && { executions }) }
 }
 
 /**

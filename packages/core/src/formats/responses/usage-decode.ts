@@ -38,7 +38,7 @@ function decodeUsage(value: Json | undefined): Usage | undefined {
 export function usageOf(response: JsonObject): Usage | undefined {
   const usage = decodeUsage(response.usage)
   if (usage === undefined) return undefined
-  const units = searchesIn(response)
+  const units = unitsIn(response)
   const drawing = drawingIn(response)
   const tier = billedTier(response.service_tier)
   if (units !== undefined) addBilled(usage, { units })
@@ -47,15 +47,24 @@ export function usageOf(response: JsonObject): Usage | undefined {
   return usage
 }
 
+/** Returns the numbers of searches and code executions. xAI counts the calls of its tools in the usage, and only those that it bills. */
+function unitsIn(response: JsonObject): BillableUnits | undefined {
+  const counts = isObject(response.usage) ? response.usage.server_side_tool_usage_details : undefined
+  const searches = isObject(counts)
+    ? (count(counts.web_search_calls) ?? 0) + (count(counts.x_search_calls) ?? 0)
+    : searchesIn(response)
+  const executions = isObject(counts) ? (count(counts.code_interpreter_calls) ?? 0) : 0
+  if (searches === 0 && executions === 0) return undefined
+  return { ...(searches > 0 && { searches }), ...(executions > 0 && { executions }) }
+}
+
 /**
  * Returns the number of searches that the provider made for the model. A server that does not count them is charged for each call that searched;
  * calls that open a page, or find a text in it, are free.
  */
-function searchesIn({ tool_usage: tools, output }: JsonObject): BillableUnits | undefined {
+function searchesIn({ tool_usage: tools, output }: JsonObject): number {
   const search = isObject(tools) && isObject(tools.web_search) ? tools.web_search : {}
-  const searches =
-    count(search.num_requests) ?? (Array.isArray(output) ? output.filter((item) => isSearch(item)).length : 0)
-  return searches === 0 ? undefined : { searches }
+  return count(search.num_requests) ?? (Array.isArray(output) ? output.filter((item) => isSearch(item)).length : 0)
 }
 
 const isSearch = (item: Json): boolean => {

@@ -68,7 +68,7 @@ const timeOf = (at: number): string =>
 /** The gateway's counts win over those of the response: they include estimates. */
 function figuresOf({ exchange, facts }: Run, hasFailed: boolean): readonly Figure[] {
   const usage = facts?.usage ?? foldPieces(exchange.pieces).usage
-  const { images, seconds, characters, searches } = facts?.units ?? {}
+  const { images, seconds, characters, searches, fetches, executions } = facts?.units ?? {}
   const basis = facts?.basis === undefined || facts.basis === 'reported' ? '' : ` (${facts.basis})`
   const count = (value: number | undefined, unit = ''): string | undefined =>
     value === undefined ? undefined : `${whole.format(value)}${unit}`
@@ -80,6 +80,8 @@ function figuresOf({ exchange, facts }: Run, hasFailed: boolean): readonly Figur
     ['Audio', seconds === undefined ? undefined : `${seconds.toFixed(1)} s`],
     ['Characters', count(characters)],
     ['Searches', count(searches)],
+    ['Fetched pages', count(fetches)],
+    ['Code executions', count(executions)],
     ['Cost', facts?.cost === undefined ? undefined : inMoney(facts.cost.amount, facts.cost.currency)],
     // A failure shows the id of its request itself.
     ['Request', hasFailed ? undefined : exchange.responseHeaders?.['modelgate-request-id']],
