@@ -3,7 +3,14 @@ import { createPrices, type PricedCall } from './prices.ts'
 
 const prices = createPrices({
   models: {
-    plain: { input: 4, cachedInput: 1, output: 10, search: 0.01, execution: 0.005, longContext: { above: 100_000, input: 8 } },
+    plain: {
+      input: 4,
+      cachedInput: 1,
+      output: 10,
+      search: 0.01,
+      execution: 0.005,
+      longContext: { above: 100_000, input: 8 },
+    },
     tiered: { input: 4, output: 10, tiers: { batch: { input: 1 } } },
   },
 })
