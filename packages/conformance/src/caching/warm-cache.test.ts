@@ -88,24 +88,27 @@ describe('a session of 20 turns', () => {
   })
 })
 
-test('a session on Bedrock gets cache points at the same places', async () => {
-  const bodies: string[] = []
-  const text = { output: { message: { role: 'assistant', content: [{ text: 'Done.' }] } }, stopReason: 'end_turn' }
-  const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12 }
-  const gateway = createGateway({
-    auth: (token) => ({ id: token }),
-    upstreams: { bedrock: bedrock({ region: 'eu-west-1', apiKey: 'key' }) },
-    models: { '*': { upstream: 'bedrock', model: 'amazon.nova-pro-v1:0', cache: 'auto' } },
-    fetch: (async (url: string, init: RequestInit) => {
-      expect(url).toMatch(/\/converse$/)
-      bodies.push(await new Response(init.body).text())
-      return Response.json({ ...text, usage, metrics: { latencyMs: 1 } })
-    }) as typeof fetch,
-    logger: false,
-  })
-  await runSession(gateway, chat, 3, authorized)
-  expect(bodies.map((body) => body.split('"cachePoint"').length - 1)).toEqual([2, 3, 3])
-})
+test.each(['amazon.nova-pro-v1:0', 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0'])(
+  'a session on Bedrock gets cache points at the same places: %s',
+  async (model) => {
+    const bodies: string[] = []
+    const text = { output: { message: { role: 'assistant', content: [{ text: 'Done.' }] } }, stopReason: 'end_turn' }
+    const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12 }
+    const gateway = createGateway({
+      auth: (token) => ({ id: token }),
+      upstreams: { bedrock: bedrock({ region: 'eu-west-1', apiKey: 'key', formats: ['converse'] }) },
+      models: { '*': { upstream: 'bedrock', model, cache: 'auto' } },
+      fetch: (async (url: string, init: RequestInit) => {
+        expect(url).toMatch(/\/converse$/)
+        bodies.push(await new Response(init.body).text())
+        return Response.json({ ...text, usage, metrics: { latencyMs: 1 } })
+      }) as typeof fetch,
+      logger: false,
+    })
+    await runSession(gateway, chat, 3, authorized)
+    expect(bodies.map((body) => body.split('"cachePoint"').length - 1)).toEqual([2, 3, 3])
+  },
+)
 
 describe('the cache key of OpenAI', () => {
   const keysOf = (provider: FakeProvider): Set<unknown> =>

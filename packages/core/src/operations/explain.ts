@@ -2,6 +2,7 @@ import { createCallRecord } from '../accounting/call-record.ts'
 import { decide } from '../base/callbacks.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject } from '../base/json/json.ts'
+import { admitEarly } from '../calls/admit-early.ts'
 import type { PreparingCall } from '../calls/call.ts'
 import { prepareTarget } from '../calls/target-selector.ts'
 import { createCandidate, loadConditions, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
@@ -16,20 +17,27 @@ import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { loadAdapter } from './load-adapter.ts'
+import { noticedScheme } from './references/notice.ts'
 import type { RoutedCall } from './route.ts'
 
 /**
- * Explains a generation call to its client. No upstream is called and nothing is billed, so the call record gets no model. Throws
- * GatewayError `permission` for identities that the option `explain` does not allow.
+ * Explains a generation call to its client. No upstream is called and nothing is billed, so the call record gets no model, unless stored
+ * objects are read. Throws GatewayError `permission` for identities that the option `explain` does not allow, and as `admitEarly` does.
  */
 export async function explainOverHttp(call: RoutedCall, request: RequestBody): Promise<Explanation> {
-  const { snapshot, record } = call
+  const { snapshot, route, codec, record } = call
+  const { model } = record
   record.model = ''
   if (!(await mayExplain(snapshot.config.explain, record.identity, call)))
     throw new GatewayError(
       'permission',
       'modelgate=explain: this gateway does not explain calls for this token (option `explain`).',
     )
+  if (noticedScheme(route, request) !== undefined) {
+    // Counts as a request before the store is read. Without an attempt, budgets are charged nothing.
+    record.model = model
+    await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
+  }
   return explain(call, request, true)
 }
 

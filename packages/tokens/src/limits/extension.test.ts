@@ -40,6 +40,7 @@ async function setUp(settings: TokenSettings) {
     upstreams: { up: openaiCompatible({ baseURL: 'http://up/v1' }) },
     models: { m: 'up' },
     responses: { store },
+    explain: true,
     plugins: [{ name: 'end', onFinish: (event) => void finished.push(event) }],
     retry: { attempts: 1 },
     logger: false,
@@ -76,6 +77,7 @@ describe('a request that refers to stored responses', () => {
     for (const [body, path] of [
       [{ input: [{ type: 'item_reference', id: 'msg_1' }], previous_response_id: 'resp_1' }, '/v1/responses'],
       [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, '/v1/responses/compact'],
+      [{ input: 'go on', previous_response_id: 'resp_1' }, '/v1/responses?modelgate=explain'],
       [
         { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] },
         '/v1/chat/completions',
@@ -96,6 +98,24 @@ describe('a request that refers to stored responses', () => {
     expect(await used()).toBe(2 * 1203)
     expect((await tokens.usage(id)).limits.map(({ used: count }) => count)).toEqual([2, 2 * 1200, 0])
     expect(finished.map(({ operation }) => operation)).toEqual(['generate', 'generate'])
+  })
+
+  it('counts as one request without use if it is explained', async () => {
+    const { ask, used, calls, finished, tokens, id } = await setUp({
+      limits: [{ requests: 9, window: 'day' }, { inputTokens: 100_000, window: 'day' }, { concurrent: 2 }],
+      budget: { tokens: 100_000, period: 'total' },
+    })
+    const first = await ask({ input: long })
+    const path = '/v1/responses?modelgate=explain'
+    expect((await ask({ input: long }, path)).status).toBe(200)
+    const explained = await ask({ input: 'go on', previous_response_id: first.body.id }, path)
+    expect([explained.status, JSON.stringify(explained.body).includes('a fact about gateways')]).toEqual([200, true])
+    expect([await used(), calls.length]).toEqual([1203, 1])
+    expect((await tokens.usage(id)).limits.map(({ used: count }) => count)).toEqual([2, 1200, 0])
+    expect(finished.map(({ attempts, usage, cost }) => [attempts.length, usage?.input.total, cost?.amount])).toEqual([
+      [1, 1200, 0.001203],
+      [0, undefined, 0],
+    ])
   })
 
   it('is rejected for what its conversation needs, before an upstream is called', async () => {
