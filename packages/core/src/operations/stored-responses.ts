@@ -18,7 +18,7 @@ import { addCredentials, configuredKeyHeaders } from '../upstreams/outgoing-call
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstreams/upstream-error.ts'
-import { isRunning, settleBackground } from './responses/background.ts'
+import { isReserved, isRunning, settleBackground } from './responses/background.ts'
 import {
   type CallerRecords,
   type ForwardedResponse,
@@ -122,7 +122,12 @@ async function forward(call: StoredCall, stored: ForwardedResponse): Promise<Rep
   const behind = route.path.slice(route.path.indexOf('}') + 1)
   const query = passedQuery(inbound.query)
   // Afterwards, its usage cannot be read any more.
-  if (route.operation === 'delete-response') await fetchAndSettle(call, stored)
+  if (
+    route.operation === 'delete-response' &&
+    (await fetchAndSettle(call, stored)) === 'running' &&
+    isReserved(stored.work)
+  )
+    throw new GatewayError('invalid_request', `Response '${id}' is still running. Cancel it before you delete it.`)
   const url = addressOf(upstream, `${path}/${encodeURIComponent(id)}${behind}`, query)
   const { value, body } = await requestUpstream(call, upstream, codec, route.method, url)
   if (route.operation === 'delete-response' && value.deleted === true)

@@ -26,7 +26,7 @@ function setUp({ ended = { status: 'completed', usage }, store = memoryResponseS
   const finished: FinishEvent[] = []
   const tokens = createTokens({ storage: storage ?? memoryStorage(), prices, logger: false })
   const calls: string[] = []
-  const upstream = { isRunning: false, events: [] as string[] }
+  const upstream = { isRunning: false, events: [] as string[], staysOpen: false }
   const gateway = createGateway({
     auth: tokens.authenticate,
     upstreams: { up: openai({ apiKey: 'upstream', baseURL: 'http://up/v1', formats: ['responses'] }) },
@@ -48,7 +48,7 @@ function setUp({ ended = { status: 'completed', usage }, store = memoryResponseS
         start(controller) {
           controller.enqueue(first)
           for (const text of upstream.events) controller.enqueue(new TextEncoder().encode(text))
-          if (upstream.events.length > 0) controller.close()
+          if (upstream.events.length > 0 && !upstream.staysOpen) controller.close()
         },
       })
       return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
@@ -308,5 +308,62 @@ describe('a stored response', () => {
       ['get-response', 0],
       ['get-response', 0],
     ])
+  })
+})
+
+describe('a background response whose client received its output and then cancels it', () => {
+  const cancelled = { status: 'cancelled' }
+  const delta = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: ' word' }
+  const deltas = Array.from({ length: 20_000 }, () => `event: ${delta.type}\ndata: ${JSON.stringify(delta)}\n\n`)
+
+  /** Begins a response, and reads all of its deltas. */
+  async function receive(given: Setting) {
+    const all = setUp(given)
+    const { secret, id } = await all.tokens.issue({ budget })
+    all.upstream.isRunning = true
+    all.upstream.staysOpen = true
+    all.upstream.events = deltas
+    const reply = await all.ask(secret, true)
+    const reader = reply.body?.getReader()
+    for (let bytes = 0; bytes < deltas.join('').length; ) bytes += (await reader?.read())?.value?.length ?? 0
+    return { ...all, secret, id, reader }
+  }
+
+  it('is charged for the output and for its reservation', async () => {
+    const { tokens, get, secret, id, reader, upstream, finished } = await receive({ ended: cancelled })
+    await reader?.cancel()
+    await vi.waitFor(() => expect(finished).toHaveLength(1))
+    const reserved = (await usedBy(tokens, id)) ?? 0
+    upstream.isRunning = false
+    await vi.waitFor(async () => {
+      expect((await get(secret, 'POST', '/cancel')).status).toBe(200)
+      expect(await usedBy(tokens, id)).toBe(reserved + 20_000 + 1)
+    })
+    expect(finished.find(({ deferred, operation }) => operation === 'generate' && deferred !== true)).toMatchObject({
+      outcome: 'aborted',
+      basis: 'partial',
+      unreportedResponses: 1,
+    })
+  })
+
+  it('is charged in the same way if the client deletes it at once', async () => {
+    const { tokens, get, secret, id, reader, upstream } = await receive({ ended: cancelled })
+    const reserved = (await usedBy(tokens, id)) ?? 0
+    upstream.isRunning = false
+    expect((await get(secret, 'POST', '/cancel')).status).toBe(200)
+    expect((await get(secret, 'DELETE')).status).toBe(200)
+    await reader?.cancel()
+    await vi.waitFor(async () => expect(await usedBy(tokens, id)).toBe(reserved + 20_000 + 1))
+  })
+
+  it('cannot be deleted while it is running', async () => {
+    const { get, secret, reader, calls } = await receive({ ended: cancelled })
+    const refused = await get(secret, 'DELETE')
+    expect(refused.status).toBe(400)
+    expect((await refused.json()).error.message).toBe(
+      "Response 'resp_1' is still running. Cancel it before you delete it.",
+    )
+    expect(calls.filter((call) => call.startsWith('DELETE'))).toEqual([])
+    await reader?.cancel()
   })
 })

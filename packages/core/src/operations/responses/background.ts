@@ -4,6 +4,7 @@ import type { JsonObject } from '../../base/json/json.ts'
 import { parseObject } from '../../base/json/parse.ts'
 import type { GatewayContext } from '../../calls/call.ts'
 import type { WireCodec } from '../../formats/codec.ts'
+import type { Usage } from '../../formats/ir.ts'
 import { type DeferredReservation, deferAdmission, resumeAdmission } from '../deferred-admissions.ts'
 import type { CallerRecords, ForwardedResponse } from './records.ts'
 import { withinStoreTimeout } from './store-timeout.ts'
@@ -26,6 +27,8 @@ interface BackgroundWork {
   readonly upstreamModel: string
   readonly startedAt: number
   readonly reservations: readonly DeferredReservation[]
+  /** Estimated output tokens that the client received before its call ended. Absent: the call has not ended. */
+  readonly relayedOutput?: number
 }
 
 type Shared = Pick<GatewayContext, 'plugins' | 'logger'>
@@ -46,6 +49,14 @@ export function beginBackground({ logger }: Shared, record: CallRecord): string 
   return JSON.stringify(work)
 }
 
+/** Notes what the client of a call that has ended received, and returns what must be stored. */
+export const withRelayedOutput = (work: string, relayedOutput: number): string =>
+  JSON.stringify({ ...parseWork(work), relayedOutput } satisfies BackgroundWork)
+
+/** Returns whether a token's budget or limit waits for the usage of a response. */
+export const isReserved = (work: string | undefined): boolean =>
+  work !== undefined && parseWork(work).reservations.length > 0
+
 /** Takes the admissions of a call back, to be settled when it ends: its response has ended, or could not be stored. */
 export function endInCall({ plugins, logger }: Shared, record: CallRecord, work: string): void {
   record.deferred = undefined
@@ -65,7 +76,10 @@ export interface FindingCall {
 /** Settlements that are running in this process: of two calls about a response that has ended, one settles it, and both wait. */
 const settlements = new Map<string, Promise<void>>()
 
-/** Settles a background response if it has ended and is not settled yet. Rejects if the store fails: a later call tries again. */
+/**
+ * Settles a background response if it has ended and is not settled yet. Rejects if the store fails: a later call tries again. A response
+ * without usage, such as a cancelled one, is only settled after the end of the call that began it, which may still deliver its output.
+ */
 export async function settleBackground(
   call: FindingCall,
   codec: Pick<WireCodec, 'tapResponse'>,
@@ -74,6 +88,7 @@ export async function settleBackground(
   response: JsonObject,
 ): Promise<void> {
   if (stored.work === undefined || isRunning(response)) return
+  if (!hasKnownUse(codec, response) && parseWork(stored.work).relayedOutput === undefined) return
   const key = JSON.stringify([stored.owner, id])
   let settlement = settlements.get(key)
   if (settlement === undefined) {
@@ -85,15 +100,18 @@ export async function settleBackground(
   await settlement
 }
 
+/** A response that failed without usage cost nothing. */
+const hasKnownUse = ({ tapResponse }: Pick<WireCodec, 'tapResponse'>, response: JsonObject): boolean =>
+  response.status === 'failed' || tapResponse(response).usage !== undefined
+
 async function settleEnded(
-  { shared, record: finding, records }: FindingCall,
+  call: FindingCall,
   { tapResponse }: Pick<WireCodec, 'tapResponse'>,
   id: string,
-  { work: text, ...settled }: ForwardedResponse & { readonly work: string },
+  { work, ...settled }: ForwardedResponse & { readonly work: string },
   response: JsonObject,
 ): Promise<void> {
-  const { plugins, logger } = shared
-  const work = parseWork(text)
+  const { records } = call
   try {
     await withinStoreTimeout(records.save(id, settled, []))
   } catch (cause) {
@@ -102,7 +120,23 @@ async function settleEnded(
     })
   }
   const { usage } = tapResponse(response)
-  const status = typeof response.status === 'string' ? response.status : 'completed'
+  settleWork(call, work, usage, typeof response.status === 'string' ? response.status : 'completed')
+}
+
+/** Settles a response whose record its client deleted before it was settled. */
+export const settleDeleted = (call: Omit<FindingCall, 'records'>, work: string): void =>
+  settleWork(call, work, undefined, 'cancelled')
+
+/** @param status of the response at the upstream */
+function settleWork(
+  { shared, record: finding }: Omit<FindingCall, 'records'>,
+  text: string,
+  usage: Usage | undefined,
+  status: string,
+): void {
+  const { plugins, logger } = shared
+  const work = parseWork(text)
+  const { relayedOutput = 0 } = work
   const hasFailed = status === 'failed'
   const elapsedMs = Math.max(0, Date.now() - work.startedAt)
   const startedAt = performance.now() - elapsedMs
@@ -121,6 +155,12 @@ async function settleEnded(
     // A response that failed without usage cost nothing. Another one without usage did: its reservation stays charged.
     firstEventAt: hasFailed && usage === undefined ? undefined : startedAt,
     admissions: [...resumeAll(plugins, logger, work)],
+  }
+  // Charged are the output that the client received and, for the input and for output that it did not receive, the reservation.
+  if (usage === undefined && !hasFailed && relayedOutput > 0) {
+    record.tokenCounting = {}
+    record.estimateOutput = () => relayedOutput
+    record.openResponses = 1
   }
   const outcome = hasFailed ? 'failed' : status === 'cancelled' ? 'aborted' : 'finished'
   settle(record, { status: 200, outcome }, plugins, logger)

@@ -10,8 +10,15 @@ import { createSseDecoder, decodeBlock } from '../../http/sse/sse.ts'
 import type { Generation } from '../../lanes/lane.ts'
 import { storedScheme } from '../references/notice.ts'
 import type { GenerateResponse, RoutedCall } from '../route.ts'
-import { settlePrevious } from '../stored-responses.ts'
-import { beginBackground, endInCall, isRunning, settleBackground } from './background.ts'
+import { type PollingCall, settlePrevious } from '../stored-responses.ts'
+import {
+  beginBackground,
+  endInCall,
+  isRunning,
+  settleBackground,
+  settleDeleted,
+  withRelayedOutput,
+} from './background.ts'
 import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
 import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
 import { pollBackground } from './poll-background.ts'
@@ -87,6 +94,8 @@ interface StoringCall {
   readonly isOwn?: boolean
   /** The finished items of a stream so far, by their position, if a connection keeps the response. */
   readonly items: Map<number, Json>
+  /** What is stored about a background response. */
+  work?: string
 }
 
 /** Events with a response that matters here. The first one claims the id for its owner; the others state the outcome. */
@@ -238,14 +247,21 @@ async function saveBackground(response: JsonObject, stored: ForwardedResponse, s
     if (!isRunning(response)) return saveRecord(response, stored, storing)
     const work = beginBackground(shared, record)
     const isSaved = await saveRecord(response, { ...stored, work }, storing)
-    if (isSaved) pollAfterCall(storing, id)
-    else endInCall(shared, record, work)
+    if (isSaved) {
+      storing.work = work
+      pollAfterCall(storing, id, work)
+    } else endInCall(shared, record, work)
     return isSaved
   }
   if (isRunning(response)) return true
+  const known = await records.response(id).catch(() => null)
+  if (known === undefined) {
+    // The client has deleted it. No other call can settle it.
+    if (record.settled !== true && storing.work !== undefined) endInCall(shared, record, storing.work)
+    return false
+  }
   // Another call may have settled it already.
-  const known = await records.response(id).catch(() => undefined)
-  if (known === undefined || known === foreignRecord || known.kind === 'kept' || known.work === undefined)
+  if (known === null || known === foreignRecord || known.kind === 'kept' || known.work === undefined)
     return saveRecord(response, stored, storing)
   const codec = wireCodecs[record.format]
   if (record.settled === true && isSharedCodec(codec))
@@ -255,15 +271,35 @@ async function saveBackground(response: JsonObject, stored: ForwardedResponse, s
 }
 
 /** Polls a background response when its call ends before it. Keeps nothing of the call: the response may run for hours. */
-function pollAfterCall({ call, records: { connection: _, ...records } }: StoringCall, id: string): void {
+function pollAfterCall({ call, records: { connection: _, ...records } }: StoringCall, id: string, work: string): void {
   const { snapshot, route, shared, record, transport } = call
   const { identity, format } = record
   const { upstreams } = snapshot.config
   const signal = shared.closing
   const polling = { id, route, upstreams, shared, transport, signal, records, record: { identity, format } }
   record.onSettled = (deferred) => {
-    if (deferred) pollBackground(polling)
+    if (deferred) void noteEndOfCall(polling, withRelayedOutput(work, record.estimateOutput?.() ?? 0))
   }
+}
+
+/** Stores how much of a background response its client has received, and polls the response until it is settled. */
+async function noteEndOfCall(polling: PollingCall, work: string): Promise<void> {
+  const { records, id, shared, record } = polling
+  try {
+    const known = await withinStoreTimeout(records.response(id))
+    if (known === undefined) {
+      settleDeleted({ shared, record }, work)
+      return
+    }
+    if (known === foreignRecord || known.kind === 'kept' || known.work === undefined) return
+    await withinStoreTimeout(records.save(id, { ...known, work }, []))
+  } catch (error) {
+    shared.logger.warn(
+      `modelgate: the store did not accept what the client received of background response '${id}': if it is cancelled, only its reservation is charged`,
+      error,
+    )
+  }
+  pollBackground(polling)
 }
 
 /** Makes a response the latest one of its lane, if its request came over a WebSocket. */
