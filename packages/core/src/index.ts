@@ -11,6 +11,7 @@ export {
 } from './base/errors.ts'
 export type { Json, JsonObject } from './base/json/json.ts'
 export type { Format, ObjectOperation, Operation, OperationName, SharedFormat, UpstreamFormat } from './base/names.ts'
+export type { Admission, AdmitCall, CallerBudget, ExpectedUse } from './config/admission.ts'
 export type { BodyLimits, CallBodies, CapturedAttempt, CapturedBody, CapturedBodyKind } from './config/call-bodies.ts'
 export type {
   Authenticate,
@@ -33,6 +34,15 @@ export type {
   Tokenizer,
 } from './config/config.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
+export type {
+  Attempt,
+  Cost,
+  EstimatedBy,
+  FailureCause,
+  FinishEvent,
+  SkippedTarget,
+  UsageBasis,
+} from './config/finish-event.ts'
 export type { Identity, OnLoss } from './config/identity.ts'
 export type { Limits, TargetLimits } from './config/limits.ts'
 export { toLogger } from './config/logger.ts'
@@ -46,24 +56,13 @@ export type {
   Reconfigured,
 } from './config/notices.ts'
 export type {
-  Admission,
-  AdmitCall,
-  Attempt,
-  CallerBudget,
-  Cost,
-  EstimatedBy,
-  ExpectedUse,
-  FailureCause,
-  FinishEvent,
   GatewayStatus,
   Plugin,
   PluginHost,
   PluginRoute,
   RequestEvent,
-  SkippedTarget,
   UpstreamEvent,
   UpstreamStatus,
-  UsageBasis,
 } from './config/plugin.ts'
 export type {
   ClientMessage,

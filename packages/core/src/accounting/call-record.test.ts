@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { FinishEvent, Plugin } from '../config/plugin.ts'
+import type { FinishEvent } from '../config/finish-event.ts'
+import type { Plugin } from '../config/plugin.ts'
 import {
   asJson,
   asStream,

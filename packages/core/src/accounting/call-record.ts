@@ -3,19 +3,11 @@ import { observe, observedValue } from '../base/callbacks.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { type JsonObject, put } from '../base/json/json.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
+import type { Admission, ExpectedUse } from '../config/admission.ts'
 import type { Logger } from '../config/config.ts'
+import type { Attempt, Cost, EstimatedBy, FinishEvent, SkippedTarget, UsageBasis } from '../config/finish-event.ts'
 import type { Identity } from '../config/identity.ts'
-import type {
-  Admission,
-  Attempt,
-  Cost,
-  EstimatedBy,
-  ExpectedUse,
-  FinishEvent,
-  Plugin,
-  SkippedTarget,
-  UsageBasis,
-} from '../config/plugin.ts'
+import type { Plugin } from '../config/plugin.ts'
 import type { OutputBound, TextFields } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, ModelRun, Usage } from '../formats/ir.ts'

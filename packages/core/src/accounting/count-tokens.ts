@@ -1,7 +1,7 @@
 import { isThenable, type Signal, settleWithin, stopReason } from '../base/async.ts'
 import type { Json, JsonObject } from '../base/json/json.ts'
 import type { Logger, Tokenizer } from '../config/config.ts'
-import type { EstimatedBy } from '../config/plugin.ts'
+import type { EstimatedBy } from '../config/finish-event.ts'
 import type { MediaPart, ModelRequest, Part, Tool, Turn } from '../formats/ir.ts'
 
 /** An estimated number of tokens. */

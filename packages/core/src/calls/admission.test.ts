@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
-import type { Admission, AdmitCall, FinishEvent, Plugin } from '../config/plugin.ts'
+import type { Admission, AdmitCall } from '../config/admission.ts'
+import type { FinishEvent } from '../config/finish-event.ts'
+import type { Plugin } from '../config/plugin.ts'
 import { asJson, asStream, completion, message, setUp, sse } from '../gateway/create-gateway.test-support.ts'
 
 const good = { a: asJson(completion), m: asJson(message) }

@@ -11,10 +11,9 @@ import { planFor, recordRequest } from './try-targets.ts'
  * @throws GatewayError as `planFor` and `admitCall` do
  */
 export async function admitEarly(
-  { shared, inbound, record, signal }: Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'signal'>,
-  naming: ModelNamingCall,
+  call: Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'signal'> & ModelNamingCall,
 ): Promise<void> {
-  const call = { ...naming, shared, inbound, record, signal }
+  const { record, shared } = call
   recordRequest(call)
   const plan = planFor(call)
   record.admittedRequest = call.request

@@ -8,7 +8,6 @@ import {
   type Transport,
   type TransportRequest,
   type TransportResponse,
-  unreadableResponse,
 } from '../http/transport.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import type { TrackedAttempt } from '../routing/health/health.ts'
@@ -25,6 +24,7 @@ import {
 } from '../upstreams/upstream-error.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './call.ts'
 import { recordFailureCause } from './failure-cause.ts'
+import { type FailureMapper, interruptedResponse, keepFailure } from './failure-mappers.ts'
 import { contentTypeOf, createPump, isJson, lazyStream, oneChunk, type Pump } from './response-body.ts'
 import { firstByteTimeout, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 
@@ -60,9 +60,6 @@ export interface AttemptLimits {
   readonly totalMs: number
   readonly answerBytes: number
 }
-
-/** Maps a failure to an error for the current phase of the attempt. */
-type FailureMapper = (cause: unknown) => GatewayError
 
 /**
  * One call to one target: sends the request, waits for a response or a stream's first event within the limits, classifies the result. A
@@ -394,17 +391,3 @@ const isResentFailure = (cause: unknown): boolean =>
 
 const hasNoEndpoint = (status = 0): boolean =>
   (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501
-
-/** The mapper once the response or the upstream's own error is there: limits no longer apply. */
-const keepFailure: FailureMapper = (cause) => interruptedResponse(cause)
-
-/** Maps a failure before the first event. */
-const interruptedResponse = (cause: unknown): GatewayError =>
-  cause instanceof GatewayError
-    ? cause
-    : (unreadableResponse(cause) ??
-      new GatewayError(
-        'upstream_bad_response',
-        'The upstream closed the connection before the first event of its response.',
-        { cause },
-      ))

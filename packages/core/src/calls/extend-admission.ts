@@ -1,9 +1,12 @@
 import { isThenable, settleWithin, stopReason } from '../base/async.ts'
-import type { AdmitCall } from '../config/plugin.ts'
+import type { AdmitCall } from '../config/admission.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type Admitted, createAdmitCall } from './admission.ts'
 
-/** Tells the plugins that admitted a call of its whole request, after stored objects were inserted. Throws the error of one that rejects it. */
+/**
+ * Calls `extend` of each admission with the whole request, after stored objects were inserted. Throws the error of a plugin that rejects
+ * the call.
+ */
 export async function extendAdmission(call: Admitted, targets: readonly ResolvedTarget[]): Promise<void> {
   const { record, shared, signal } = call
   let event: AdmitCall | undefined

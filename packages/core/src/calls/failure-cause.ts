@@ -1,5 +1,5 @@
 import type { GatewayError } from '../base/errors.ts'
-import type { FailureCause } from '../config/plugin.ts'
+import type { FailureCause } from '../config/finish-event.ts'
 import type { AttemptLog } from './call.ts'
 
 /** Errors that are read of a chain: `fetch failed` > AggregateError > the error of one address. */

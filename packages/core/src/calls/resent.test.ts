@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Attempt } from '../config/finish-event.ts'
 import type { Limits } from '../config/limits.ts'
-import type { Attempt } from '../config/plugin.ts'
 import { adapterFunctions } from '../gateway/adapter.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import type { Transport } from '../http/transport.ts'

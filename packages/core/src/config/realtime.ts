@@ -2,7 +2,7 @@ import type { Signal } from '../base/async.ts'
 import type { GatewayError } from '../base/errors.ts'
 import type { Reply } from '../http/inbound.ts'
 import type { TransportResponse } from '../http/transport.ts'
-import type { FinishEvent } from './plugin.ts'
+import type { FinishEvent } from './finish-event.ts'
 
 /** The request for a WebSocket to an upstream. */
 export interface RealtimeTransportRequest {

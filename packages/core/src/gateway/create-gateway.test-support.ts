@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../config/config.ts'
-import type { FinishEvent } from '../config/plugin.ts'
+import type { FinishEvent } from '../config/finish-event.ts'
 import { memoryResponseStore } from '../operations/responses/store.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { gemini } from '../upstreams/gemini.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { GatewayConfig } from '../config/config.ts'
-import type { FinishEvent, RequestEvent } from '../config/plugin.ts'
+import type { FinishEvent } from '../config/finish-event.ts'
+import type { RequestEvent } from '../config/plugin.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { openai } from '../upstreams/openai.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'

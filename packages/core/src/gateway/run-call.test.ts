@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { createCanceller } from '../base/async.ts'
-import type { FinishEvent, Plugin } from '../config/plugin.ts'
+import type { FinishEvent } from '../config/finish-event.ts'
+import type { Plugin } from '../config/plugin.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { adapterFunctions } from './adapter.ts'
 import { type Answer, asJson, asStream, completion, setUp, sse } from './create-gateway.test-support.ts'

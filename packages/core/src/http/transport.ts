@@ -96,9 +96,13 @@ async function untilAborted<T>(
     return await settleWithin(Promise.resolve(pending), onLateValue === undefined ? wait : { ...wait, onLateValue })
   } catch (cause) {
     if (!(signal.aborted && cause instanceof GatewayError)) throw cause
-    throw Object.assign(new Error('The call was aborted.', { cause }), { code: 'ABORT_ERR' })
+    throw abortError(cause)
   }
 }
+
+/** Creates the error of a transport whose signal was aborted. */
+export const abortError = (cause?: unknown): Error =>
+  Object.assign(new Error('The call was aborted.', cause === undefined ? {} : { cause }), { code: 'ABORT_ERR' })
 
 function boundedResponse(response: unknown, signal: Signal): TransportResponse {
   if (!isResponse(response))

@@ -6,7 +6,7 @@ import type { SharedFormat } from '../base/names.ts'
 import { admitEarly } from '../calls/admit-early.ts'
 import { callHeaders, json, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
-import type { Attempt } from '../config/plugin.ts'
+import type { Attempt } from '../config/finish-event.ts'
 import type { ResponseCheck } from '../formats/check-response.ts'
 import type { ClientCodec, Codec, CodecContext, CountCodec, TargetTraits, TokenCount } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
@@ -68,15 +68,16 @@ export const handleCountTokens: Handler = async (call) => {
 async function countedRequest(call: RoutedCall, counted: CountRequest): Promise<CountRequest> {
   const { shared, route, record } = call
   const text = counted.count.vendorRequest?.(counted.request.value)
-  if (text === undefined) return resolved(call, route, counted)
+  if (text === undefined) return admitAndResolve(call, route, counted)
   const { readVendorCount } = await import('./invoke/vendor-count.ts')
   const vendor = await readVendorCount(text, record.model, counted.count, shared.limits)
-  return resolved(call, { ...route, format: vendor.codec.format }, vendor)
+  return admitAndResolve(call, { ...route, format: vendor.codec.format }, vendor)
 }
 
-async function resolved(call: RoutedCall, route: Route, counted: CountRequest): Promise<CountRequest> {
+/** Admits the call before its references to stored objects are read. */
+async function admitAndResolve(call: RoutedCall, route: Route, counted: CountRequest): Promise<CountRequest> {
   const { request, codec } = counted
-  await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
+  await admitEarly({ ...call, request, modelPlaces: codec.modelPlaces })
   return { ...counted, ...(await call.snapshot.resolveReferences(route, request, call.record.identity)) }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
-import type { CallerBudget, Plugin } from '../config/plugin.ts'
+import type { CallerBudget } from '../config/admission.ts'
+import type { Plugin } from '../config/plugin.ts'
 import { setUp } from '../gateway/create-gateway.test-support.ts'
 
 const usd = (limit: number, used: number, more: Partial<CallerBudget> = {}): CallerBudget => ({
@@ -13,10 +14,10 @@ const usd = (limit: number, used: number, more: Partial<CallerBudget> = {}): Cal
 /** Asks a gateway for credits, with a plugin for each list of budgets. */
 async function creditsOf(hooks: readonly Plugin['budgetsOf'][], path = '/api/v1/credits') {
   const plugins = hooks.map((budgetsOf, index) => ({ name: `p${index}`, ...(budgetsOf && { budgetsOf }) }))
-  const { gateway, seen, finished } = setUp({}, { plugins })
+  const { gateway, seen, finished, logged } = setUp({}, { plugins })
   const reply = await gateway.fetch(`http://gw${path}`, { headers: { authorization: 'Bearer good' } })
   expect([seen.length, finished.length]).toEqual([0, 0])
-  return { status: reply.status, body: await reply.json() }
+  return { status: reply.status, body: await reply.json(), logged }
 }
 
 describe('credits of OpenRouter’s clients', () => {
@@ -48,6 +49,21 @@ describe('credits of OpenRouter’s clients', () => {
   ])('do not exist with %s', async (_, hooks, status, type) => {
     const found = await creditsOf(hooks)
     expect(found).toMatchObject({ status, body: { error: { code: status, metadata: { error_type: type } } } })
+  })
+
+  it('name the missing configuration if no plugin counts budgets', async () => {
+    expect((await creditsOf([])).body.error.message).toBe(
+      'GET /api/v1/credits is not available: this gateway has no budgets in money. Its operator must configure prices.',
+    )
+  })
+
+  it('log what a plugin must return in place of a budget without an amount', async () => {
+    const { logged } = await creditsOf([() => [usd(Number.NaN, 0)]])
+    expect(logged.flat().map(String)).toContainEqual(
+      expect.stringContaining(
+        "budgetsOf of plugin 'p0' must return a list of { currency, limit, used } with amounts of 0 or more",
+      ),
+    )
   })
 
   it.each([

@@ -2,7 +2,8 @@ import { isThenable, settleWithin } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import { jsonReply } from '../calls/reply.ts'
-import type { CallerBudget, Plugin } from '../config/plugin.ts'
+import type { CallerBudget } from '../config/admission.ts'
+import type { Plugin } from '../config/plugin.ts'
 import type { Handler, RoutedCall } from './route.ts'
 
 /** OpenRouter's credits are US dollars. */
@@ -15,7 +16,10 @@ const currency = 'USD'
 export const handleGetCredits: Handler = async (call) => {
   const plugins = call.shared.plugins.filter(({ budgetsOf }) => budgetsOf !== undefined)
   if (plugins.length === 0)
-    throw new GatewayError('not_implemented', `${call.route.path}: The gateway counts no budgets.`)
+    throw new GatewayError(
+      'not_implemented',
+      `GET ${call.route.path} is not available: this gateway has no budgets in money. Its operator must configure prices.`,
+    )
   const budgets: CallerBudget[] = []
   for (const plugin of plugins) budgets.push(...(await budgetsFrom(plugin, call)))
   const [budget] = budgets
@@ -39,6 +43,8 @@ async function budgetsFrom(plugin: Plugin, { record, shared, signal }: RoutedCal
     : returned
   if (budgets === undefined || budgets === null) return []
   if (Array.isArray(budgets) && budgets.every(isBudget)) return budgets
+  if (Array.isArray(budgets))
+    throw new TypeError(`${name} must return a list of { currency, limit, used } with amounts of 0 or more`)
   throw new TypeError(`${name} returned ${typeNameOf(budgets)}: return a list such as [{ currency, limit, used }]`)
 }
 

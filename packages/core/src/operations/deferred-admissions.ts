@@ -1,7 +1,8 @@
 import { observe, observedValue } from '../base/callbacks.ts'
 import { deferringPlugin } from '../calls/admission.ts'
+import type { Admission } from '../config/admission.ts'
 import type { Logger } from '../config/config.ts'
-import type { Admission, Plugin } from '../config/plugin.ts'
+import type { Plugin } from '../config/plugin.ts'
 
 /** A plugin's reservation for work that ends after its call. It is stored until then. */
 export interface DeferredReservation {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json/json.ts'
-import type { ExpectedUse } from '../config/plugin.ts'
+import type { ExpectedUse } from '../config/admission.ts'
 import type { BillableUnits } from '../formats/ir.ts'
 
 /** Speech output: 25 audio tokens per second (Gemini TTS) at about 14 characters per second, rounded up. */

@@ -47,7 +47,7 @@ export const handleGenerate: Handler = async (call) => {
   const scheme = noticedScheme(route, request)
   if (scheme === undefined) return await generate(call, request)
   const { admitEarly } = await import('../calls/admit-early.ts')
-  await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
+  await admitEarly({ ...call, request, modelPlaces: codec.modelPlaces })
   const holder = await snapshot.checkReferences(scheme, request, record.identity)
   return await generate(call, request, holder && { stored: { holder } })
 }

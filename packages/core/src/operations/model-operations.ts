@@ -224,7 +224,7 @@ async function run(
   // Without the codec: a chat codec would read affinity and traits from bodies that are not chat requests.
   const call = { shared, inbound, request, form, modelPlaces, writer, record, transport, signal, end }
   if (scheme !== undefined) {
-    await admitEarly(call, call)
+    await admitEarly(call)
     await snapshot.checkReferences(scheme, request, record.identity)
   }
   const response = await tryTargets(call)

@@ -10,6 +10,8 @@ const sections: Readonly<Record<string, readonly [name: string, file: string]>> 
   'Gateway options': ['GatewayConfig', 'core/src/config/config.ts'],
   Identity: ['Identity', 'core/src/config/identity.ts'],
   'Upstream options': ['UpstreamOptions', 'core/src/upstreams/upstream.ts'],
+  'Options of `openai`': ['OpenAIOptions', 'core/src/upstreams/openai.ts'],
+  'Options of `xai`': ['XaiOptions', 'core/src/upstreams/xai.ts'],
   'Options of `openaiCompatible`': ['CompatibleOptions', 'core/src/upstreams/openai-compatible.ts'],
   'Options of `azure`': ['AzureOptions', 'core/src/upstreams/azure.ts'],
   'Options of `bedrock`': ['BedrockOptions', 'core/src/upstreams/bedrock.ts'],

@@ -8,7 +8,7 @@ import type {
 import { observe } from '../../base/callbacks.ts'
 import type { JsonObject } from '../../base/json/json.ts'
 import type { CallBodies } from '../../config/call-bodies.ts'
-import type { Attempt, FinishEvent } from '../../config/plugin.ts'
+import type { Attempt, FinishEvent } from '../../config/finish-event.ts'
 import type { Inbound, Reply } from '../../http/inbound.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../../http/transport.ts'
 import { BodyMask } from '../../upstreams/redaction/body-mask.ts'

@@ -5,7 +5,8 @@ export { judgeOutline, judgesOutline, type Output, Schema } from './body-schema-
 export type { Issue, Rule } from './body-schema-issues.ts'
 
 // Schemas of JSON bodies: small, since every server and every bundle loads them (docs/decisions/0018). Names and issues are those of
-// zod, which the tests compare them with.
+// zod, which the tests compare them with, and only what the formats need exists. Three methods differ: `and` takes a second schema that
+// depends on the value, `accepts` is a compiled check without issues, and `issues` replaces `safeParse`.
 
 /** Creates a schema of one type. */
 const typed = <T>(expected: string, accepts: Acceptor, { error = defaultMessage }: Options = {}): Schema<T> =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../../base/async.ts'
+import type { FinishEvent } from '../../config/finish-event.ts'
 import type { Identity } from '../../config/identity.ts'
-import type { FinishEvent } from '../../config/plugin.ts'
 import type { PendingSession, RealtimeSession, RealtimeTransportRequest } from '../../config/realtime.ts'
 import { adapterFunctions } from '../../gateway/adapter.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'

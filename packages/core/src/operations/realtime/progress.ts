@@ -2,7 +2,7 @@ import { type CallRecord, finishEventOf } from '../../accounting/call-record.ts'
 import { isThenable } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { GatewayContext } from '../../calls/call.ts'
-import type { FinishEvent } from '../../config/plugin.ts'
+import type { FinishEvent } from '../../config/finish-event.ts'
 import type { RealtimeCut } from '../../config/realtime.ts'
 import type { SessionKind } from './session-kinds.ts'
 

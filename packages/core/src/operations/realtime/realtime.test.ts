@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../../base/async.ts'
 import type { GatewayConfig } from '../../config/config.ts'
-import type { FinishEvent } from '../../config/plugin.ts'
+import type { FinishEvent } from '../../config/finish-event.ts'
 import type { RealtimeSession, RealtimeTransport, RealtimeTransportRequest } from '../../config/realtime.ts'
 import { adapterFunctions } from '../../gateway/adapter.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'

@@ -19,7 +19,7 @@ export interface UsageReader {
 /**
  * Returns the counter of responses that begin with an event. A text within a string has no match, because its quotes are escaped.
  *
- * @param sign a text of each match, which is found faster
+ * @param sign a plain text that every match contains; searching for it is faster
  */
 const beginsWith =
   (type: RegExp, sign: string) =>

@@ -51,7 +51,7 @@ export async function generateAndStore(
   // A conversation would contain the output, and be read without a call about the response.
   const inConversation = conversation !== undefined && conversation !== null
   if (isStored && record.background === true && !inConversation) record.settledLater = true
-  await admitEarly(call, { request: received, modelPlaces: codec.modelPlaces })
+  await admitEarly({ ...call, request: received, modelPlaces: codec.modelPlaces })
   const options = { policy: references, maxChars: limits.bodyBytes }
   const resolved = await resolveReferences(storedScheme(route), received, records, options)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved

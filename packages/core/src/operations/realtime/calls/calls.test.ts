@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { GatewayConfig } from '../../../config/config.ts'
-import type { FinishEvent } from '../../../config/plugin.ts'
+import type { FinishEvent } from '../../../config/finish-event.ts'
 import { createGateway } from '../../../gateway/create-gateway.ts'
 import { openai } from '../../../upstreams/openai.ts'
 import { openaiCompatible } from '../../../upstreams/openai-compatible.ts'

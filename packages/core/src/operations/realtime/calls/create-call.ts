@@ -35,7 +35,7 @@ export const handleCreateCall: Handler = async (call) => {
   // The answer holds the password of the connection.
   record.capture?.withholdResponses()
   const { request } = offer
-  await admitEarly(call, { request, modelPlaces: realtimePlaces })
+  await admitEarly({ ...call, request, modelPlaces: realtimePlaces })
   await snapshot.checkReferences('realtime-sessions', request, record.identity)
   const locating = locate(transport)
   const targetCall = { shared, inbound, request, modelPlaces: realtimePlaces, record, signal, end }

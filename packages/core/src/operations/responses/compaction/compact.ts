@@ -33,7 +33,7 @@ export const handleCompact: Handler = async (call) => {
   record.tokenCounting = { output: codec.outputBound }
   const { limits, references } = shared
   const records = await snapshot.recordsOf(record.identity)
-  await admitEarly(call, { request: received, modelPlaces: codec.modelPlaces })
+  await admitEarly({ ...call, request: received, modelPlaces: codec.modelPlaces })
   const options = { policy: references, maxChars: limits.bodyBytes }
   const resolved = await resolveReferences(storedScheme(route), received, records, options)
   const { onlyUpstream, unknown, notOwned } = resolved

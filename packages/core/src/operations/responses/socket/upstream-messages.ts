@@ -9,7 +9,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** Members that belong to the upstream's connection, and that the client's connection writes itself. */
-const connectionMembers: readonly string[] = ['headers', 'stream_id']
+const upstreamConnectionMembers: readonly string[] = ['headers', 'stream_id']
 
 /** Types of messages after which the response is complete. */
 const terminalTypes: ReadonlySet<string> = new Set([
@@ -54,8 +54,8 @@ export function readUpstreamMessage(data: Uint8Array, isFirst: boolean): Upstrea
   // The connection of a silent response sends these in place of comments.
   if (type === 'keepalive') return { type, event: encoder.encode(': keepalive\n\n'), isTerminal: false }
   const members = message === undefined ? [] : scanJson(text, Number.POSITIVE_INFINITY).members
-  const hasOwn = members.some(({ key }) => connectionMembers.includes(key))
-  const event = eventOf(type, hasOwn ? encoder.encode(editJson(text, members, {}, connectionMembers)) : data)
+  const hasOwn = members.some(({ key }) => upstreamConnectionMembers.includes(key))
+  const event = eventOf(type, hasOwn ? encoder.encode(editJson(text, members, {}, upstreamConnectionMembers)) : data)
   return {
     type,
     event,

@@ -1,6 +1,6 @@
 import { createCanceller, type Signal } from '../../../base/async.ts'
 import type { UpstreamDial } from '../../../config/responses-socket.ts'
-import type { Transport, TransportRequest, TransportResponse } from '../../../http/transport.ts'
+import { abortError, type Transport, type TransportRequest, type TransportResponse } from '../../../http/transport.ts'
 import type { Continuation } from '../records.ts'
 import { connectUpstream, type UpstreamConnection } from './upstream-connection.ts'
 import { type SocketRequest, socketRequest } from './upstream-messages.ts'
@@ -11,7 +11,7 @@ const maxConnections = 16
 const defaultConnectMs = 10_000
 
 /** Headers of a single call. A WebSocket is opened without them, and serves calls with different ones. */
-const callHeaders: ReadonlySet<string> = new Set([
+const perCallHeaders: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
   'accept',
@@ -112,7 +112,7 @@ export class UpstreamSockets {
     if (this.#isClosed) connection?.close()
     if (connection === undefined || this.#isClosed) {
       this.#connections.delete(key)
-      if (request.signal.aborted) throw aborted()
+      if (request.signal.aborted) throw abortError()
       if (!this.#isClosed) this.#refused.add(address)
       return undefined
     }
@@ -195,7 +195,7 @@ async function sentAgain(inner: Transport, request: TransportRequest): Promise<T
 }
 
 const connectionHeaders = (headers: TransportRequest['headers']): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !callHeaders.has(name.toLowerCase())))
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !perCallHeaders.has(name.toLowerCase())))
 
 /** The URL and everything that authenticates the gateway: a WebSocket never serves calls with other credentials. */
 const addressOf = ({ url, headers }: TransportRequest): string =>
@@ -207,5 +207,3 @@ function textOf(body: TransportRequest['body']): string | undefined {
   if (typeof body === 'string') return body
   return body instanceof Uint8Array ? decoder.decode(body) : undefined
 }
-
-const aborted = (): Error => Object.assign(new Error('The call was aborted.'), { code: 'ABORT_ERR' })
