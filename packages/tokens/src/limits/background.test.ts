@@ -313,7 +313,13 @@ describe('a stored response', () => {
 
 describe('a background response whose client received its output and then cancels it', () => {
   const cancelled = { status: 'cancelled' }
-  const delta = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: ' word'.repeat(1000) }
+  const delta = {
+    type: 'response.output_text.delta',
+    item_id: 'm',
+    output_index: 0,
+    content_index: 0,
+    delta: ' word'.repeat(1000),
+  }
   const deltas = Array.from({ length: 20 }, () => `event: ${delta.type}\ndata: ${JSON.stringify(delta)}\n\n`)
   const length = deltas.join('').length
 

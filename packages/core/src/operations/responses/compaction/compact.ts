@@ -17,6 +17,7 @@ import { redactorOf } from '../../../upstreams/redaction/redactor.ts'
 import { generate } from '../../generate.ts'
 import { storedScheme } from '../../references/notice.ts'
 import type { Handler } from '../../route.ts'
+import { settlePrevious } from '../../stored-responses.ts'
 import type { CallerRecords } from '../records.ts'
 import { resolveReferences } from '../resolve-references.ts'
 import { messageOf, userMessages } from './conversation.ts'
@@ -36,6 +37,7 @@ export const handleCompact: Handler = async (call) => {
   await admitEarly({ ...call, request: received, modelPlaces: codec.modelPlaces })
   const options = { policy: references, maxChars: limits.bodyBytes }
   const resolved = await resolveReferences(storedScheme(route), received, records, options)
+  if (resolved.unsettled !== undefined) await settlePrevious(call, records, resolved.unsettled)
   const { onlyUpstream, unknown, notOwned } = resolved
   const stored = { onlyUpstream, unknown, notOwned }
   const compaction = planCompaction(call, resolved, 'path')
