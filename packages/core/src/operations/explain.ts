@@ -36,7 +36,7 @@ export async function explainOverHttp(call: RoutedCall, request: RequestBody): P
   if (noticedScheme(route, request) !== undefined) {
     // Counts as a request before the store is read. Without an attempt, budgets are charged nothing.
     record.model = model
-    await admitEarly(call, { request, modelPlaces: codec.modelPlaces })
+    await admitEarly({ ...call, request, modelPlaces: codec.modelPlaces })
   }
   return explain(call, request, true)
 }
