@@ -4,7 +4,7 @@ import { createPrices, pricePlugin } from '@modelgate/tokens'
 import { describe, expect, it } from 'vitest'
 import { sessionOf, startRealtime } from '../protocols/realtime-fixture.ts'
 
-// Bills of calls that have no usage of their own: sessions with many responses, and attempts whose response nobody received.
+// Bills of calls that have no usage of their own: sessions with many responses, and attempts whose response did not reach the client.
 
 const prices = createPrices({
   models: {

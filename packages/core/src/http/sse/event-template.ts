@@ -337,7 +337,7 @@ export function matchEvents(
         case ignoredNumber: {
           const numberFrom = to
           while (to < limit && isNumeric(bytes.getUint8(to))) to++
-          // Pass-through forwards what it ignores. A translation must not accept what is no JSON.
+          // Pass-through forwards the number as it is. A translation leaves it out, so invalid JSON would go unnoticed.
           if (reportedPiece >= 0 && !isInteger(bytes, numberFrom, to)) break events
           break
         }

@@ -52,7 +52,7 @@ export class UpstreamConnection {
       if (readUpstreamMessage(data, true).type === 'error') this.close()
       return
     }
-    const completed = running.push(data)
+    const completed = running.push(data, this.latestId)
     if (completed !== undefined) this.latestId = completed
   }
 

@@ -46,25 +46,34 @@ export class RunningResponse {
     this.fail(abortError())
   }
 
-  /** Returns the id of the response if it has been completed. */
-  push(data: Uint8Array): string | undefined {
+  /**
+   * Reads a message. Returns the id of the response if it has been completed.
+   *
+   * @param previousId the response before this one
+   */
+  push(data: Uint8Array, previousId?: string): string | undefined {
     if (this.#isEnded) return undefined
     const { type, event, isTerminal, completed } = readUpstreamMessage(data, !this.#hasBegun)
+    // Some upstreams end a response twice. The second end must not be taken for this response.
+    if (!this.#hasBegun && completed !== undefined && completed === previousId) return undefined
     const isError = type === 'error'
     if (isError && !this.#hasBegun) this.#refusal = data
-    else {
-      this.#events.push(event)
-      this.#waitingBytes += event.length
-      if (!this.#isPaused && this.#waitingBytes > highWater) {
-        this.#isPaused = true
-        this.#socket.pause()
-      }
-    }
+    else this.#add(event)
+    // The response may still be refused.
+    if (type === 'keepalive' && !this.#hasBegun) return undefined
     this.#hasBegun = true
     // After an error within a response, some upstreams send its failed state and some do not.
     if (isError || isTerminal) this.#end(isTerminal || this.#refusal !== undefined)
     this.#wakeUp()
     return completed
+  }
+
+  #add(event: Uint8Array): void {
+    this.#events.push(event)
+    this.#waitingBytes += event.length
+    if (this.#isPaused || this.#waitingBytes <= highWater) return
+    this.#isPaused = true
+    this.#socket.pause()
   }
 
   fail(error: Error): void {

@@ -83,7 +83,7 @@ describe('the WebSockets to upstreams', () => {
     for (const parent of ['a', 'b']) {
       const response = send(traced(parent))
       await settle()
-      dialed[0]?.say(completed)
+      dialed[0]?.say({ type: 'response.completed', response: { id: `resp_${parent}` } })
       expect((await response).status).toBe(200)
     }
     expect(dialed).toHaveLength(1)
@@ -190,6 +190,32 @@ describe('the WebSockets to upstreams', () => {
     void send()
     await settle()
     expect([dialed[0]?.calls, dialed.length]).toEqual([['terminate'], 2])
+  })
+
+  it('do not take a second end of a response for the next response', async () => {
+    const { send, dialed, settle } = setUp()
+    const first = send()
+    await settle()
+    dialed[0]?.say(created)
+    dialed[0]?.say(completed)
+    await (await first).bytes(1000)
+    const second = send()
+    await settle()
+    dialed[0]?.say({ type: 'response.done', response: { id: 'resp_1' } })
+    dialed[0]?.say({ type: 'response.created', response: { id: 'resp_2' } })
+    dialed[0]?.say({ type: 'response.completed', response: { id: 'resp_2' } })
+    const text = decode(await (await second).bytes(1000))
+    expect(text).toContain('resp_2')
+    expect(text).not.toContain('resp_1')
+  })
+
+  it('keep the status of a refusal after a keepalive', async () => {
+    const { send, dialed, settle } = setUp()
+    const response = send()
+    await settle()
+    dialed[0]?.say({ type: 'keepalive' })
+    dialed[0]?.say({ type: 'error', status: 429, error: { type: 'rate_limit_error', message: 'Slow down.' } })
+    expect((await response).status).toBe(429)
   })
 
   it('are closed by an error within a response, after which upstreams may send more', async () => {
