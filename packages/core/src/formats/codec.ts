@@ -1,14 +1,14 @@
 import type { Allowance, ErrorInfo } from '../base/errors.ts'
 import type { Json, JsonObject, Member } from '../base/json/json.ts'
 import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
-import type { EventGap } from '../http/sse/event-template.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Capabilities, ClientCapabilities, IsShown, UsageFields } from './capabilities.ts'
-import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
+import type { BillableUnits, Effort, Loss, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
 import type { ModelDescription } from './model-card.ts'
 import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
 import type { RequestDefaults, ResponsePointers } from './shared/pointers.ts'
+import type { StreamDecoder, StreamEncoder } from './stream-codec.ts'
 import type { ModelRule, Quirks } from './target-traits.ts'
 
 /** The changes of settings within a conversation that a target accepts. */
@@ -24,31 +24,6 @@ export interface RequestFlags {
   /** In lower case. */
   readonly header: string
   readonly flags: readonly string[]
-}
-
-/** A stream as a pure machine: events in, events out, no clock and no I/O. `end` is called once, at the end of input. */
-export interface Machine<In, Out> {
-  push(input: In): Out[]
-  /** @param complete see AnswerStream */
-  end(complete?: boolean): Out[]
-}
-
-/** The data of an event: fixed pieces, and what stands after each. Exactly one gap is the added text. */
-export interface TextForm {
-  readonly pieces: readonly string[]
-  readonly gaps: readonly EventGap[]
-}
-
-/** Decodes the events of an upstream's stream. */
-export interface StreamDecoder extends Machine<SseEvent, ModelEvent> {
-  /** The form of the last event if it was a text delta: following events often differ from it only in their text. */
-  readonly textForm?: TextForm | undefined
-  /**
-   * Decodes events of that form at once. Only called right after an event of that form, so not after an error or the end.
-   *
-   * @param text the texts of all of them, joined
-   */
-  repeat?(text: string): ModelEvent[]
 }
 
 /** Services for a codec: loss report, ids and time. */
@@ -118,14 +93,6 @@ export interface ExchangeContext extends CodecContext {
   elapsedMs?(): number
   /** Characters that an event of the client's stream may have. Default: any number. */
   readonly maxEventChars?: number
-}
-
-/** Encodes IR events as the client's stream. Also creates the format's heartbeats. */
-export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
-  /** Events that keep a silent stream alive. An SSE comment is `{event: ':', data: 'text'}`. */
-  heartbeat(): SseEvent[]
-  /** The number of the next event, for formats that number their events in a `sequence_number`. */
-  sequence?: { next: number }
 }
 
 /** What codecs need for a response of a known target. */

@@ -1,6 +1,7 @@
-import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, TargetTraits } from '../codec.ts'
 import type { Loss, ModelRequest } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
+import type { Machine } from '../stream-codec.ts'
 import type { Quirks } from '../target-traits.ts'
 
 /** Codec context with deterministic ids and time. */

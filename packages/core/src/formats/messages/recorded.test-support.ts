@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
-import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Report } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import * as recorded from '../shared/recorded.test-support.ts'
+import type { Machine } from '../stream-codec.ts'
 import type { Quirks } from '../target-traits.ts'
 
 export { eventsOf, present } from '../shared/recorded.test-support.ts'

@@ -1,7 +1,7 @@
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, pointer, put } from '../../base/json/json.ts'
 import { parseInnerJson, parseObjectExact } from '../../base/json/parse.ts'
-import type { ExchangeContext, StreamDecoder } from '../codec.ts'
+import type { ExchangeContext } from '../codec.ts'
 import type { Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
 import {
   assignOwn,
@@ -19,6 +19,7 @@ import { checksField } from '../shared/response-losses.ts'
 import { createPartWriter, type PartWriter } from '../shared/stream-parts.ts'
 import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { customInput } from '../shared/tools.ts'
+import type { StreamDecoder } from '../stream-codec.ts'
 import { decodeBlock, decodeSeal, meaningfulFields, nativeBlock, writeInput } from './blocks-decode.ts'
 import { decodeCitation } from './citations.ts'
 import { decodeError } from './error.ts'

@@ -1,9 +1,10 @@
 import { isObject, type Json, type JsonObject } from '../../base/json/json.ts'
 import { isStrictSchema } from '../chat/strict-schema.ts'
-import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
+import type { ExchangeContext, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Report } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import * as recorded from '../shared/recorded.test-support.ts'
+import type { Machine } from '../stream-codec.ts'
 import { fieldPointers } from './fields.ts'
 
 export { eventsOf, isStream, parsed, present } from '../shared/recorded.test-support.ts'

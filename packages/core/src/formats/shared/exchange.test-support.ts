@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../base/json/json.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
-import type { ClientCodec, Codec, ExchangeContext, Machine } from '../codec.ts'
+import type { ClientCodec, Codec, ExchangeContext } from '../codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import type { RoundTripCodec } from '../round-trip.test-support.ts'
+import type { Machine } from '../stream-codec.ts'
 import type { Quirks } from '../target-traits.ts'
 
 /** A translated exchange between a client of one format and an upstream of another. */

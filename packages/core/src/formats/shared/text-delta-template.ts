@@ -2,8 +2,8 @@ import type { JsonObject } from '../../base/json/json.ts'
 import { parseJson, parseObject } from '../../base/json/parse.ts'
 import type { EventGap } from '../../http/sse/event-template.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
-import type { TextForm } from '../codec.ts'
 import type { ModelEvent, TextDelta } from '../ir.ts'
+import type { TextForm } from '../stream-codec.ts'
 
 const QUOTE = 0x22
 const COLON = 0x3a

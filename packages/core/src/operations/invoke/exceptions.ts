@@ -1,8 +1,9 @@
 import type { ErrorInfo } from '../../base/errors.ts'
 import { isObject } from '../../base/json/json.ts'
 import { parseObject } from '../../base/json/parse.ts'
-import type { Codec, StreamEncoder, StreamTap } from '../../formats/codec.ts'
+import type { Codec, StreamTap } from '../../formats/codec.ts'
 import { exceptionEvent, isException, streamException } from '../../formats/converse/error.ts'
+import type { StreamEncoder } from '../../formats/stream-codec.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
 
 /** Returns a codec whose errors within streams are AWS's exceptions. Everything else is that of its format. */
