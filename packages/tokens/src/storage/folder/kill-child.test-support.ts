@@ -19,7 +19,9 @@ async function work(): Promise<void> {
   const storage = folderStorage(folder, { logger: { warn: (warned) => say({ warned }) } })
   const { tokens, meters } = storage
   const mine = new Map<string, TokenRecord>()
-  for (const record of (await tokens.list({ owner: role, limit: 1_000 })).tokens) mine.set(record.id, record)
+  const readMine = async (): Promise<void> => {
+    for (const record of (await tokens.list({ owner: role, limit: 1_000 })).tokens) mine.set(record.id, record)
+  }
 
   const any = (): TokenRecord | undefined => [...mine.values()][Math.floor(Math.random() * mine.size)]
   const issue = async (): Promise<void> => {
@@ -104,13 +106,11 @@ async function work(): Promise<void> {
       },
     })
     if (Math.random() > 0.1) return
-    try {
+    // If the other process is writing at the same moment, this change is written later.
+    await unlessBusy(async () => {
       await storage.flush()
       say({ flushed: settledCalls })
-    } catch (error) {
-      // The other process is writing at the same moment; this change is written later.
-      if (!(error instanceof StorageAwayError)) throw error
-    }
+    })
   }
 
   if (role === 'settling') {
@@ -122,11 +122,26 @@ async function work(): Promise<void> {
   }
 
   const steps = [issue, issue, revoke, rotate, rotate, update, share, ...(role === 'gateway' ? [count] : [])]
+  while (!(await unlessBusy(readMine)));
   process.stdout.write('up\n')
   for (;;) {
-    await steps[Math.floor(Math.random() * steps.length)]?.()
+    await unlessBusy(async () => steps[Math.floor(Math.random() * steps.length)]?.())
     // Lets timers run: a timer writes the counts.
     await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/**
+ * Runs `step`, and returns false if another process used the file for too long, which a slow disk causes. Nothing was
+ * changed then, so the log's last wanted change stays without an acknowledgement.
+ */
+async function unlessBusy(step: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await step()
+    return true
+  } catch (error) {
+    if (!(error instanceof StorageAwayError)) throw error
+    return false
   }
 }
 
