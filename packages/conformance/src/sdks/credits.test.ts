@@ -30,6 +30,8 @@ it('the SDK of OpenRouter reads the budget of its own token', async () => {
     }
     const rich = await clientOf({ budget: { money: 20, period: 'month' } })
     const poor = await clientOf({ budget: { money: 3, period: 'month' } })
+    const spent = await clientOf({ budget: { money: 0, period: 'month' } })
+    const limited = await clientOf({ budget: { money: 1, period: 'month' }, limits: { requests: 1 } })
     const free = await clientOf({})
     const messages = [{ role: 'user' as const, content: 'hello' }]
     await rich.chat.send({ chatRequest: { model: 'demo', messages, stream: false } } as never)
@@ -38,6 +40,9 @@ it('the SDK of OpenRouter reads the budget of its own token', async () => {
     expect(data.totalUsage).toBeGreaterThan(0)
     expect(await rich.credits.getCredits()).toEqual({ data })
     expect(await poor.credits.getCredits()).toEqual({ data: { totalCredits: 3, totalUsage: 0 } })
+    expect((await spent.credits.getCredits()).data).toEqual({ totalCredits: 0, totalUsage: 0 })
+    expect((await limited.credits.getCredits()).data).toEqual({ totalCredits: 1, totalUsage: 0 })
+    await expect(limited.credits.getCredits()).rejects.toMatchObject({ statusCode: 429 })
     await expect(free.credits.getCredits()).rejects.toMatchObject({ statusCode: 404 })
     const wrong = new OpenRouter({ apiKey: 'wrong', serverURL: `${origin}/api/v1`, retryConfig: { strategy: 'none' } })
     await expect(wrong.credits.getCredits()).rejects.toMatchObject({ statusCode: 401 })

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import type { CallerBudget } from '../config/admission.ts'
+import type { FinishEvent } from '../config/finish-event.ts'
 import type { Plugin } from '../config/plugin.ts'
 import { setUp } from '../gateway/create-gateway.test-support.ts'
 
@@ -12,18 +13,26 @@ const usd = (limit: number, used: number, more: Partial<CallerBudget> = {}): Cal
 })
 
 /** Asks a gateway for credits, with a plugin for each list of budgets. */
-async function creditsOf(hooks: readonly Plugin['budgetsOf'][], path = '/api/v1/credits') {
-  const plugins = hooks.map((budgetsOf, index) => ({ name: `p${index}`, ...(budgetsOf && { budgetsOf }) }))
-  const { gateway, seen, finished, logged } = setUp({}, { plugins })
+async function creditsOf(
+  hooks: readonly Plugin['budgetsOf'][],
+  path = '/api/v1/credits',
+  admit: NonNullable<Plugin['admit']> = () => ({ headers: { 'x-left': '1' } }),
+) {
+  const finished: FinishEvent[] = []
+  const plugins: Plugin[] = hooks.map((budgetsOf, index) => ({ name: `p${index}`, ...(budgetsOf && { budgetsOf }) }))
+  plugins.push({ name: 'limits', admit, onFinish: (event) => void finished.push(event) })
+  const { gateway, seen, logged } = setUp({}, { plugins })
   const reply = await gateway.fetch(`http://gw${path}`, { headers: { authorization: 'Bearer good' } })
-  expect([seen.length, finished.length]).toEqual([0, 0])
-  return { status: reply.status, body: await reply.json(), logged }
+  const { status } = reply
+  expect(seen).toEqual([])
+  expect(finished).toMatchObject([{ operation: 'get-credits', model: '', identity: { id: 'me' }, status }])
+  return { status, body: await reply.json(), logged, left: reply.headers.get('x-left') }
 }
 
 describe('credits of OpenRouter’s clients', () => {
   it.each(['/api/v1/credits', '/v1/credits'])('are the budget with the least left, on %s', async (path) => {
     const identities: unknown[] = []
-    const { status, body } = await creditsOf(
+    const { status, body, left } = await creditsOf(
       [
         (identity) => {
           identities.push(identity?.id)
@@ -34,8 +43,17 @@ describe('credits of OpenRouter’s clients', () => {
       ],
       path,
     )
-    expect([status, body]).toEqual([200, { data: { total_credits: 20, total_usage: 15 } }])
+    expect([status, body, left]).toEqual([200, { data: { total_credits: 20, total_usage: 15 } }, '1'])
     expect(identities).toHaveLength(1)
+  })
+
+  it('are not read for a call that a plugin rejects', async () => {
+    const budgetsOf = vi.fn(() => [usd(2, 1)])
+    const { status } = await creditsOf([budgetsOf], undefined, ({ targets }) => {
+      expect(targets).toEqual([])
+      throw new GatewayError('rate_limited', 'Too many requests.')
+    })
+    expect([status, budgetsOf.mock.calls]).toEqual([429, []])
   })
 
   it('may be exceeded', async () => {

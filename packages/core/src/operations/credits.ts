@@ -1,7 +1,8 @@
 import { isThenable, settleWithin } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
-import { jsonReply } from '../calls/reply.ts'
+import { admitWithoutModel } from '../calls/admit-without-model.ts'
+import { admissionHeaders, jsonReply } from '../calls/reply.ts'
 import type { CallerBudget } from '../config/admission.ts'
 import type { Plugin } from '../config/plugin.ts'
 import type { Handler, RoutedCall } from './route.ts'
@@ -14,6 +15,7 @@ const currency = 'USD'
  * that rejects calls first. Budgets of some models only are no credits of the caller.
  */
 export const handleGetCredits: Handler = async (call) => {
+  await admitWithoutModel(call)
   const plugins = call.shared.plugins.filter(({ budgetsOf }) => budgetsOf !== undefined)
   if (plugins.length === 0)
     throw new GatewayError(
@@ -30,7 +32,9 @@ export const handleGetCredits: Handler = async (call) => {
       'not_found',
       'Your token has no budget in US dollars for all models, so it has no number of credits.',
     )
-  return jsonReply(call.record, { data: { total_credits: budget.limit, total_usage: budget.used } })
+  const reply = jsonReply(call.record, { data: { total_credits: budget.limit, total_usage: budget.used } })
+  Object.assign(reply.headers, admissionHeaders(call.record))
+  return reply
 }
 
 const left = ({ limit, used }: CallerBudget): number => limit - used

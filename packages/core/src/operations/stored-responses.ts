@@ -2,15 +2,12 @@ import type { CallRecord } from '../accounting/call-record.ts'
 import { createCanceller, type Signal } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import { type Json, type JsonObject, stringifyExact } from '../base/json/json.ts'
-import { admitCall } from '../calls/admission.ts'
+import { admitWithoutModel } from '../calls/admit-without-model.ts'
 import type { GatewayContext } from '../calls/call.ts'
-import { notifyRequest } from '../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../calls/reply.ts'
-import { recordRequest } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
-import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import { type ParsedResponse, parseResponse } from '../lanes/pass-through.ts'
@@ -50,16 +47,9 @@ export const handleStoredResponse: Handler = async ({ snapshot: setup, params, .
 
 /** Handles GET and DELETE of a stored response, its input items, and its cancellation. Requests for responses that an upstream stores are forwarded. */
 async function storedResponse(call: StoredCall): Promise<Reply> {
-  const { id, records, shared, record, inbound, signal } = call
-  const admitted = { shared, record, inbound, signal, request: noBody }
-  recordRequest(admitted)
-  notifyRequest(admitted)
-  // TokenCounting as a request, before the store is asked.
-  await admitCall(admitted, [])
-  return await respond(call, await records.response(id))
+  await admitWithoutModel(call)
+  return await respond(call, await call.records.response(call.id))
 }
-
-const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {}, fields: {} }
 
 async function respond(call: StoredCall, stored: Awaited<ReturnType<CallerRecords['response']>>): Promise<Reply> {
   const { id, route, records } = call

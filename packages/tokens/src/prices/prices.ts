@@ -185,6 +185,7 @@ const batchOperation = 'batch'
 /** Operations that no provider charges for. */
 const freeOperations: ReadonlySet<string> = new Set([
   'count-tokens',
+  'get-credits',
   'get-response',
   'delete-response',
   'list-input-items',
