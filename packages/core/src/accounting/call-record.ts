@@ -84,7 +84,7 @@ export interface CallRecord {
   /** The admissions are deferred: a later call settles them, and reports the usage. */
   deferred?: true | undefined
   /** Called once when the call is settled. */
-  onSettled?: ((deferred: boolean) => void) | undefined
+  onSettled?: ((event: FinishEvent) => void) | undefined
   /** Responses, transcriptions or turns of a session that have begun, and whose usage is not reported yet. */
   openResponses?: number | undefined
   /** The call is already settled. */
@@ -154,7 +154,7 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
   if (record.admissions !== undefined)
     for (const admission of record.admissions)
       if (admission.settle !== undefined) observe(logger, 'settling a call', () => admission.settle?.(event))
-  record.onSettled?.(record.deferred === true)
+  record.onSettled?.(event)
   for (const plugin of plugins)
     if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)
 }

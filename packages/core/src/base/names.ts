@@ -51,6 +51,8 @@ export type Operation =
   | 'model-info'
   /** The budget of the caller. */
   | 'get-credits'
+  /** The record of a call. */
+  | 'get-generation'
   /** A request that only opens a connection. */
   | 'ping'
   /** A path of a vendor that the gateway does not offer. */

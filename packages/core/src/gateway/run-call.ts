@@ -65,14 +65,14 @@ const isSettled = ({ model, pluginsNotified }: CallRecord): boolean => model !==
 export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Handler): Promise<Reply> {
   try {
     checkMatch(found, call.inbound)
-    const { operation, handle } = call.route
+    const { handle } = call.route
     // A plugin authenticates the callers of its routes itself.
     if (handle === undefined) {
       if (call.shared.capture !== undefined) await startCapture(call, call.shared.capture)
       const authenticating = authenticateCall(call)
       if (authenticating !== undefined) await authenticating
     }
-    const loading = handler ?? handlerOf(operation)
+    const loading = handler ?? handlerOf(call.route)
     const reply = await (loading instanceof Promise ? await loading : loading)(call)
     call.record.capture?.setReply(reply)
     if (handle !== undefined || !continuesAfterReply(reply)) call.end({ status: reply.status, outcome: 'finished' })

@@ -100,7 +100,6 @@ describe('errors for OpenRouter’s clients', () => {
 describe('a path that is known but not offered', () => {
   it.each([
     ['GET', '/api/v1/key', 501],
-    ['GET', '/api/v1/generation?id=gen-1', 501],
     ['POST', '/v1/fim/completions', 'not_implemented'],
     ['POST', '/v1/ocr', 'not_implemented'],
   ])('%s %s is rejected with 501, the reason and no call', async (method, path, code) => {

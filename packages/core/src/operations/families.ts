@@ -164,9 +164,19 @@ export const vendorRoutes: readonly Route[] = [
       hostMayOwn: true,
     }),
   ),
+  ...['/api/v1/generation', '/v1/generation'].map(
+    (path): Route => ({
+      method: 'GET',
+      path,
+      family: 'OpenRouter',
+      operation: 'get-generation',
+      format: 'chat',
+      adaptation: 'openrouter',
+      hostMayOwn: true,
+    }),
+  ),
   ...notOffered('OpenRouter', 'GET', { adaptation: 'openrouter', hostMayOwn: true }, [
     ['/api/v1/key', 'The gateway describes no tokens. Its operator can tell you the limits of your token.'],
-    ['/api/v1/generation', 'The gateway stores no generations. The usage is in each response.'],
   ]),
   ...notOffered('Mistral', 'POST', {}, [
     ['/v1/fim/completions', 'The gateway does not complete the middle of code. Use /v1/chat/completions.'],
@@ -252,7 +262,7 @@ export const mounts: readonly Mount[] = [
     serves: '/v1',
     formats: ['chat', 'responses', 'messages'],
     // Many apps have their own API there.
-    differs: { hostMayOwn: true, listDialect: 'openrouter' },
+    differs: { hostMayOwn: true, listDialect: 'openrouter', recordsGenerations: true },
     differsIn: { chat: { adaptation: 'openrouter' } },
   },
   ...vertexMounts,

@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts'
 import type { Operation, OperationName } from '../base/names.ts'
 import { jsonReply } from '../calls/reply.ts'
 import { handleGenerate } from './generate.ts'
-import type { Handler } from './route.ts'
+import type { Handler, Route } from './route.ts'
 
 const modelOperation = lazy(() => import('./model-operations.ts').then((found) => found.handleModelOperation))
 const storedObject = lazy(() => import('./objects/handle.ts').then((found) => found.handleObject))
@@ -12,6 +12,11 @@ const storedResponse = lazy(() => import('./stored-responses.ts').then((found) =
 const handleNotOffered: Handler = async ({ route }) => {
   throw new GatewayError('not_implemented', `${route.path}: ${route.notOffered ?? 'The gateway does not offer it.'}`)
 }
+
+/** Chat generation on paths of clients that read the records of their calls later. */
+const recordedGenerate = lazy(() =>
+  import('./generations/record-generation.ts').then((found) => found.handleRecordedGenerate),
+)
 
 const handlePing: Handler = async ({ record }) => jsonReply(record, {})
 
@@ -26,6 +31,7 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
   'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
   'model-info': lazy(() => import('./models.ts').then((found) => found.handleModelInfo)),
   'get-credits': lazy(() => import('./credits.ts').then((found) => found.handleGetCredits)),
+  'get-generation': lazy(() => import('./generations/get-generation.ts').then((found) => found.handleGetGeneration)),
   ping: () => handlePing,
   'not-offered': () => handleNotOffered,
   'get-response': storedResponse,
@@ -52,6 +58,8 @@ const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handle
 
 const isOther = (operation: Operation): operation is OtherOperation => Object.hasOwn(handlers, operation)
 
-/** The handler of an operation: a promise until it is loaded. */
-export const handlerOf = (operation: Operation): Handler | Promise<Handler> =>
-  isOther(operation) ? handlers[operation]() : modelOperation()
+/** The handler of a route: a promise until it is loaded. */
+export function handlerOf({ operation, recordsGenerations }: Route): Handler | Promise<Handler> {
+  if (recordsGenerations === true && operation === 'generate') return recordedGenerate()
+  return isOther(operation) ? handlers[operation]() : modelOperation()
+}

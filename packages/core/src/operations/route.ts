@@ -167,6 +167,8 @@ export interface Route {
   readonly sessionQuery?: { readonly model?: string; readonly ignored: readonly string[] }
   /** The kind of stored objects, for operations on them. */
   readonly object?: ObjectKind
+  /** Chat generation: clients read the records of their calls later, by the id of the response. */
+  readonly recordsGenerations?: boolean
   /** Requests may refer to earlier responses, which are stored. */
   readonly usesStoredResponses?: boolean
   /** For paths that are known but not offered: the reason, and what to do. */

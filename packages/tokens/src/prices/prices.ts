@@ -186,6 +186,7 @@ const batchOperation = 'batch'
 const freeOperations: ReadonlySet<string> = new Set([
   'count-tokens',
   'get-credits',
+  'get-generation',
   'get-response',
   'delete-response',
   'list-input-items',

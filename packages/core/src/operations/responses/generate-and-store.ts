@@ -277,8 +277,10 @@ function pollAfterCall({ call, records: { connection: _, ...records } }: Storing
   const { upstreams } = snapshot.config
   const signal = shared.closing
   const polling = { id, route, upstreams, shared, transport, signal, records, record: { identity, format } }
-  record.onSettled = (deferred) => {
-    if (deferred) void noteEndOfCall(polling, withRelayedOutput(work, record.estimateOutput?.() ?? 0))
+  const { onSettled } = record
+  record.onSettled = (event) => {
+    onSettled?.(event)
+    if (event.deferred === true) void noteEndOfCall(polling, withRelayedOutput(work, record.estimateOutput?.() ?? 0))
   }
 }
 

@@ -66,6 +66,7 @@ export interface ConnectionRecords {
  *
  *    response:{id}              the response, or the upstream that has it
  *    item:{owner}:{id}          an item; clients choose ids of input items, so these are separate for each owner
+ *    generation:{owner}:{id}    the record of a call, by the id of its response
  *    item-owner:{id}            owner of an item in the output of a response
  *    object:{owner}:{kind}:{id} an object that an upstream stores for its owner (see object-records.ts)
  *    objects:{owner}:{kind}     the list of these objects
@@ -90,6 +91,9 @@ export interface CallerRecords {
   isOfOther(kind: ReferenceKind, id: string): Promise<boolean>
   /** Records that this caller received these ids. Does nothing if storing is disabled. */
   saveReceivedIds(received: readonly Received[]): Promise<void>
+  /** Returns the record of a call of this caller, by the id of its response. */
+  generation(id: string): Promise<JsonObject | undefined>
+  saveGeneration(id: string, generation: JsonObject): Promise<void>
   /** Objects that upstreams store for this caller. */
   readonly objects: ObjectRecords
   /**
@@ -162,6 +166,14 @@ export function createCallerRecords(
     async saveReceivedIds(received) {
       const keys = new Set(received.map(({ kind, id }) => `received:${kind}:${id}`))
       await inBatches([...keys].slice(0, maxStoredItems), (key) => store.set(key, owner, ttlMs, owner))
+    },
+    async generation(id) {
+      // Upstreams choose the ids, so these are separate for each owner.
+      const text = await read(`generation:${own}:${id}`)
+      return text === undefined ? undefined : readObject(text)
+    },
+    async saveGeneration(id, generation) {
+      await store.set(`generation:${own}:${id}`, stringifyExact(generation), ttlMs, owner)
     },
     async save(id, record, output) {
       const ids = idsOf(output)
