@@ -39,5 +39,6 @@ export {
   createResponsesSockets,
   type FakeResponsesSocket,
   type FakeResponsesSockets,
+  type FakeResponsesSocketsOptions,
 } from './servers/responses-socket.ts'
 export { FaultError } from './wire/faults.ts'

@@ -1,7 +1,7 @@
 import type { Upstream } from '@modelgate/core'
 import { createFakeProvider, createResponsesSockets, listen } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { realtimeServers } from './realtime-fixture.ts'
 import { otherToken, type SocketFixture, socketUpstream, startSockets } from './responses-socket-fixture.ts'
@@ -143,6 +143,38 @@ describe('an upstream that accepts a WebSocket', () => {
     await until(() => finished.length === 2, 'two settlements')
     expect(finished.map(({ outcome }) => outcome)).toEqual(['finished', 'aborted'])
   })
+
+  it('has a WebSocket for a minute after its last response', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
+    onTestFinished(() => void vi.useRealTimers())
+    const { client, upstream } = await connected()
+    client.create({ input: 'My word is nutmeg.' })
+    const [first] = await client.ended(1)
+    vi.advanceTimersByTime(60_000)
+    await until(() => upstream.sockets[0]?.closeCode !== undefined, 'the end of the WebSocket')
+    client.create({ input: 'Go on.', previous_response_id: first?.response?.id })
+    expect((await client.ended(2))[1]?.type).toBe('response.completed')
+    expect(upstream.sockets).toHaveLength(2)
+    expect(JSON.stringify(receivedBy({ upstream }, 1)[0]?.input)).toContain('nutmeg')
+  })
+
+  it('has at most 64 WebSockets for one caller, whose other requests use HTTP', async () => {
+    const fixture = await connected()
+    const { upstream, fake } = fixture
+    for (let clients = 0; clients < 5; clients++) {
+      const client = clients === 0 ? fixture.client : fixture.ws()
+      await client.opened
+      for (let lane = 0; lane < 16; lane++) client.create({ stream_id: `lane-${lane}` })
+      const ended = await client.ended(16)
+      expect(new Set(ended.map(({ type }) => type))).toEqual(new Set(['response.completed']))
+    }
+    expect([upstream.sockets.length, fake.requests.length]).toEqual([64, 80])
+    const other = fixture.ws({ headers: { authorization: `Bearer ${otherToken}` } })
+    await other.opened
+    other.create()
+    await other.ended(1)
+    expect(upstream.sockets).toHaveLength(65)
+  })
 })
 
 describe('a WebSocket to an upstream that fails', () => {
@@ -213,35 +245,38 @@ describe('a WebSocket to an upstream that fails', () => {
     expect(upstream.sockets).toHaveLength(1)
   })
 
-  it('leaves a request to the next target if its first message is an error', async () => {
-    const second = createFakeProvider({ apiKey: upstreamKey })
-    const provider = await listen(second)
-    onTestFinished(() => provider.close())
-    const first = createFakeProvider({ apiKey: upstreamKey })
-    const sockets = await createResponsesSockets(first)
-    const firstProvider = await listen(first, { upgrade: sockets.upgrade })
-    onTestFinished(() => firstProvider.close())
-    const upstreams: Record<string, Upstream> = {
-      up: socketUpstream(firstProvider.url),
-      other: upstreamOf('chat', provider.origin),
-    }
-    const targets = [
-      { upstream: 'up', model: 'a' },
-      { upstream: 'other', model: 'b' },
-    ]
-    const { client, finished } = await connected({
-      config: {
-        ...({ upstreams, models: { demo: targets } } as object),
-        retry: { attempts: 2 },
-      },
-    })
-    first.reply({ status: 500 })
-    client.create({ input: '[[say:from the other]]' })
-    expect(JSON.stringify((await client.ended(1))[0]?.response?.output)).toContain('from the other')
-    expect([first.requests.length, second.requests.length, sockets.sockets.length]).toEqual([1, 1, 1])
-    await until(() => finished.length === 1, 'the settlement')
-    expect(finished[0]?.attempts.map(({ status }) => status)).toEqual([500, 200])
-  })
+  it.each([false, true])(
+    'leaves a refused request to the next target, with rate limits first: %s',
+    async (rateLimits) => {
+      const second = createFakeProvider({ apiKey: upstreamKey })
+      const provider = await listen(second)
+      onTestFinished(() => provider.close())
+      const first = createFakeProvider({ apiKey: upstreamKey })
+      const sockets = await createResponsesSockets(first, { rateLimits })
+      const firstProvider = await listen(first, { upgrade: sockets.upgrade })
+      onTestFinished(() => firstProvider.close())
+      const upstreams: Record<string, Upstream> = {
+        up: socketUpstream(firstProvider.url),
+        other: upstreamOf('chat', provider.origin),
+      }
+      const targets = [
+        { upstream: 'up', model: 'a' },
+        { upstream: 'other', model: 'b' },
+      ]
+      const { client, finished } = await connected({
+        config: {
+          ...({ upstreams, models: { demo: targets } } as object),
+          retry: { attempts: 2 },
+        },
+      })
+      first.reply({ status: 500 })
+      client.create({ input: '[[say:from the other]]' })
+      expect(JSON.stringify((await client.ended(1))[0]?.response?.output)).toContain('from the other')
+      expect([first.requests.length, second.requests.length, sockets.sockets.length]).toEqual([1, 1, 1])
+      await until(() => finished.length === 1, 'the settlement')
+      expect(finished[0]?.attempts.map(({ status }) => status)).toEqual([500, 200])
+    },
+  )
 
   it('is not opened by a gateway that has its own fetch', async () => {
     let calls = 0

@@ -25,6 +25,12 @@ export interface FakeResponsesSocket {
   expire(): void
 }
 
+/** Options of `createResponsesSockets`. */
+export interface FakeResponsesSocketsOptions {
+  /** Sends `codex.rate_limits` before each response and each error of a request, as OpenAI does for some accounts. Default: false. */
+  readonly rateLimits?: boolean
+}
+
 /** The WebSocket mode of OpenAI's Responses API, on a server's `upgrade` event. */
 export interface FakeResponsesSockets {
   /** Handler for `server.on('upgrade', …)`. Accepts `/v1/responses` and `/responses`; other paths return 404. */
@@ -39,7 +45,10 @@ export interface FakeResponsesSockets {
  * Creates the WebSocket mode of a provider. Each `response.create` message is a request to its `/v1/responses`, so scripted replies, faults
  * and checks apply. A WebSocket runs one response at a time, and remembers its latest one, also with `store: false`. Node only.
  */
-export async function createResponsesSockets(provider: FakeProvider): Promise<FakeResponsesSockets> {
+export async function createResponsesSockets(
+  provider: FakeProvider,
+  options: FakeResponsesSocketsOptions = {},
+): Promise<FakeResponsesSockets> {
   // Imported here, so that the rest of this package loads without Node.
   const { WebSocketServer } = await import('ws')
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false })
@@ -56,7 +65,7 @@ export async function createResponsesSockets(provider: FakeProvider): Promise<Fa
       // The types require Node's Buffer, which the bytes of an upgrade always are.
       else
         server.handleUpgrade(request, socket, head as Parameters<typeof server.handleUpgrade>[2], (accepted) => {
-          sockets.push(serve(accepted, request, provider))
+          sockets.push(serve(accepted, request, provider, options))
         })
     },
   }
@@ -73,7 +82,24 @@ const transportMembers = { stream: true, background: false } as const
 
 const terminalTypes: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
-function serve(socket: WebSocket, request: IncomingMessage, provider: FakeProvider): FakeResponsesSocket {
+/** Limits of an account, as OpenAI reports them on a WebSocket. */
+const rateLimits: JsonObject = {
+  type: 'codex.rate_limits',
+  plan_type: 'plus',
+  rate_limits: {
+    allowed: true,
+    limit_reached: false,
+    primary: { used_percent: 12, window_minutes: 300, reset_at: 1_764_000_000 },
+    secondary: null,
+  },
+}
+
+function serve(
+  socket: WebSocket,
+  request: IncomingMessage,
+  provider: FakeProvider,
+  options: FakeResponsesSocketsOptions,
+): FakeResponsesSocket {
   const headers = Object.fromEntries(
     Object.entries(request.headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   )
@@ -153,6 +179,7 @@ function serve(socket: WebSocket, request: IncomingMessage, provider: FakeProvid
       return
     }
     isBusy = true
+    if (options.rateLimits === true) send(rateLimits)
     respond(message)
       // A fault breaks the connection.
       .catch(() => socket.terminate())

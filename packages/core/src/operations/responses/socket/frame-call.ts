@@ -61,8 +61,8 @@ export const frameHandler =
     upstreams: UpstreamSockets | undefined,
   ): Handler =>
   (call) => {
-    const turn: SocketTurn = { lane: streamId, continuation: undefined }
     const { snapshot, shared, route, params, codec, inbound, record, transport, signal, end } = call
+    const turn: SocketTurn = { lane: streamId, owner: record.identity?.id ?? '', continuation: undefined }
     const framed: RoutedCall = {
       snapshot: withConnection(snapshot, turn, state),
       shared,

@@ -1,14 +1,25 @@
-import type { Signal } from '../../../base/async.ts'
+import { type Signal, unref } from '../../../base/async.ts'
 import type { UpstreamDial, UpstreamSocket, UpstreamSocketRequest } from '../../../config/responses-socket.ts'
 import { readUpstreamMessage } from './upstream-messages.ts'
 import { connectionLost, RunningResponse, type SocketResult } from './upstream-response.ts'
 
-/** Opens a WebSocket to an upstream. Resolves to undefined if the upstream refuses it. */
+/**
+ * Milliseconds without a response after which a WebSocket is closed. The next request of an agent follows within seconds, while its tools
+ * run. Later ones open a new WebSocket and send their whole conversation, which costs less than thousands of unused connections.
+ */
+const idleMs = 60_000
+
+/**
+ * Opens a WebSocket to an upstream. Resolves to undefined if the upstream refuses it.
+ *
+ * @param onClosed called once when the WebSocket has closed, on either side
+ */
 export async function connectUpstream(
   dial: UpstreamDial,
   request: Omit<UpstreamSocketRequest, 'onMessage' | 'onClose'>,
+  onClosed: () => void,
 ): Promise<UpstreamConnection | undefined> {
-  const connection = new UpstreamConnection()
+  const connection = new UpstreamConnection(onClosed)
   const socket = await dial({
     ...request,
     onMessage: (data) => connection.read(data),
@@ -26,6 +37,12 @@ export class UpstreamConnection {
   isClosed = false
   #socket: UpstreamSocket | undefined
   #running: RunningResponse | undefined
+  #idleTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #onClosed: () => void
+
+  constructor(onClosed: () => void) {
+    this.#onClosed = onClosed
+  }
 
   attach(socket: UpstreamSocket): void {
     this.#socket = socket
@@ -39,6 +56,7 @@ export class UpstreamConnection {
   /** Sends a request. Resolves with the first message of its response. Rejects on abort, which also closes the WebSocket. */
   async send(message: string, signal: Signal): Promise<SocketResult> {
     if (this.#socket === undefined || this.isClosed) return { lost: connectionLost() }
+    clearTimeout(this.#idleTimer)
     const running = new RunningResponse(this.#socket, signal, (isWhole) => this.#end(running, isWhole))
     this.#running = running
     this.#socket.send(message)
@@ -58,15 +76,17 @@ export class UpstreamConnection {
 
   /** Called when the WebSocket has closed. */
   lose(): void {
+    if (this.isClosed) return
     this.isClosed = true
+    clearTimeout(this.#idleTimer)
     this.#running?.fail(connectionLost())
+    this.#onClosed()
   }
 
   close(): void {
     if (this.isClosed) return
-    this.isClosed = true
     this.#socket?.terminate()
-    this.#running?.fail(connectionLost())
+    this.lose()
   }
 
   /** The upstream forgets the response that a failed request continued. */
@@ -79,5 +99,9 @@ export class UpstreamConnection {
     this.#running = undefined
     // Its remaining messages would be taken for those of the next response.
     if (!isWhole) this.close()
+    else if (!this.isClosed) {
+      this.#idleTimer = setTimeout(() => this.close(), idleMs)
+      unref(this.#idleTimer)
+    }
   }
 }

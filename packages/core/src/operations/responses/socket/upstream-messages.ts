@@ -28,6 +28,13 @@ const typeFirst = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/
 /** Number of bytes in which `typeFirst` is looked for. */
 const typeBytes = 96
 
+/**
+ * Returns whether a message of this type states neither that a response has begun nor that it is refused. OpenAI sends some of them
+ * before both (`codex.rate_limits`). A message without a type is malformed.
+ */
+export const isInformational = (type: string): boolean =>
+  type === 'response.rate_limits.updated' || (type !== '' && type !== 'error' && !type.startsWith('response.'))
+
 /** Types that can be the name of an event. A line end would begin another field. */
 const typeShape = /^[\w.-]+$/
 

@@ -3,7 +3,7 @@ import { concatBytes } from '../../../base/bytes.ts'
 import { GatewayError } from '../../../base/errors.ts'
 import type { UpstreamSocket } from '../../../config/responses-socket.ts'
 import { abortError, type TransportResponse } from '../../../http/transport.ts'
-import { readRefusal, readUpstreamMessage } from './upstream-messages.ts'
+import { isInformational, readRefusal, readUpstreamMessage } from './upstream-messages.ts'
 
 /** Bytes that wait to be read, above which the upstream is not read. */
 const highWater = 1024 * 1024
@@ -60,7 +60,7 @@ export class RunningResponse {
     if (isError && !this.#hasBegun) this.#refusal = data
     else this.#add(event)
     // The response may still be refused.
-    if (type === 'keepalive' && !this.#hasBegun) return undefined
+    if (!this.#hasBegun && isInformational(type)) return undefined
     this.#hasBegun = true
     // After an error within a response, some upstreams send its failed state and some do not.
     if (isError || isTerminal) this.#end(isTerminal || this.#refusal !== undefined)

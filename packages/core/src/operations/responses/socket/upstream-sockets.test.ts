@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createCanceller } from '../../../base/async.ts'
 import type { UpstreamSocketRequest } from '../../../config/responses-socket.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../../../http/transport.ts'
+import { UpstreamQuota } from './upstream-quota.ts'
 import { UpstreamSockets } from './upstream-sockets.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -18,7 +19,7 @@ interface Dialed {
   say(message: object | string): void
 }
 
-function setUp(open: 'opens' | 'refuses' | 'hangs' = 'opens') {
+function setUp(open: 'opens' | 'refuses' | 'hangs' = 'opens', quota = new UpstreamQuota()) {
   const dialed: Dialed[] = []
   const overHttp: TransportRequest[] = []
   const sockets = new UpstreamSockets(
@@ -42,14 +43,15 @@ function setUp(open: 'opens' | 'refuses' | 'hangs' = 'opens') {
       })
     },
     { messageBytes: 1000, heartbeatMs: 1000 },
+    quota,
   )
   const inner: Transport = async (request) => {
     overHttp.push(request)
     return { status: 200, header: () => undefined, bytes: async () => encode('http'), stream, discard() {} }
   }
-  const send = (more: Partial<TransportRequest> = {}, lane = ''): Promise<TransportResponse> =>
+  const send = (more: Partial<TransportRequest> = {}, lane = '', owner = 'ada'): Promise<TransportResponse> =>
     sockets.transportFor(
-      { lane, continuation: undefined },
+      { lane, owner, continuation: undefined },
       inner,
     )({
       url: 'https://up/v1/responses',
@@ -68,6 +70,17 @@ async function* stream(): AsyncGenerator<Uint8Array> {
 }
 const created = { type: 'response.created', response: { id: 'resp_1' } }
 const completed = { type: 'response.completed', response: { id: 'resp_1' } }
+
+describe('the quota of WebSockets to upstreams', () => {
+  it('is 512 for a process, whoever the callers are', () => {
+    const quota = new UpstreamQuota()
+    const taken = Array.from({ length: 600 }, (_, n) => quota.take(`caller ${n}`)).filter((one) => one !== undefined)
+    expect(taken).toHaveLength(512)
+    taken[0]?.()
+    expect(quota.take('another')).toBeDefined()
+    expect(quota.take('another')).toBeUndefined()
+  })
+})
 
 describe('the WebSockets to upstreams', () => {
   it('carry only requests that may be sent on one, with a body that is text', async () => {
@@ -209,13 +222,79 @@ describe('the WebSockets to upstreams', () => {
     expect(text).not.toContain('resp_1')
   })
 
-  it('keep the status of a refusal after a keepalive', async () => {
+  it.each(['keepalive', 'codex.rate_limits', 'response.rate_limits.updated', 'responsesapi.websocket_timing'])(
+    'keep the status of a refusal after %s, which a response begins with as well',
+    async (type) => {
+      const { send, dialed, settle } = setUp()
+      const refused = send()
+      await settle()
+      dialed[0]?.say({ type })
+      dialed[0]?.say({ type: 'error', status: 429, error: { type: 'rate_limit_error', message: 'Slow down.' } })
+      expect((await refused).status).toBe(429)
+      const response = send()
+      await settle()
+      dialed[0]?.say({ type })
+      dialed[0]?.say(completed)
+      expect(decode(await (await response).bytes(1000))).toMatch(new RegExp(`${type}[^]*response.completed`))
+    },
+  )
+
+  it('are closed after a minute without a response, and not while one runs', async () => {
     const { send, dialed, settle } = setUp()
     const response = send()
     await settle()
-    dialed[0]?.say({ type: 'keepalive' })
-    dialed[0]?.say({ type: 'error', status: 429, error: { type: 'rate_limit_error', message: 'Slow down.' } })
-    expect((await response).status).toBe(429)
+    dialed[0]?.say(created)
+    await vi.advanceTimersByTimeAsync(200_000)
+    dialed[0]?.say(completed)
+    await (await response).bytes(1000)
+    await vi.advanceTimersByTimeAsync(59_999)
+    const second = send()
+    await settle()
+    await vi.advanceTimersByTimeAsync(59_999)
+    dialed[0]?.say({ type: 'response.completed', response: { id: 'resp_2' } })
+    await (await second).bytes(1000)
+    expect([dialed.length, dialed[0]?.calls]).toEqual([1, []])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(dialed[0]?.calls).toEqual(['terminate'])
+    void send()
+    await settle()
+    expect(dialed).toHaveLength(2)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('are at most 64 for a caller, on all its connections: further calls use HTTP until one closes', async () => {
+    const quota = new UpstreamQuota()
+    const clients = Array.from({ length: 5 }, () => setUp('opens', quota))
+    const open = async (owner: string) => {
+      for (const { send, settle } of clients)
+        for (let lane = 0; lane < 16; lane++) {
+          void send({}, `${owner} ${lane}`, owner)
+          await settle()
+        }
+      return clients.reduce((sum, { dialed }) => sum + dialed.length, 0)
+    }
+    expect(await open('ada')).toBe(64)
+    const [first, , , , last] = clients
+    first?.dialed[0]?.request.onClose()
+    await first?.settle()
+    void last?.send({}, 'another', 'ada')
+    void last?.send({}, 'one too many', 'ada')
+    await last?.settle()
+    expect([last?.dialed.length, last?.overHttp.length]).toEqual([1, 17])
+    void last?.send({}, 'of another caller', 'bob')
+    await last?.settle()
+    expect(last?.dialed).toHaveLength(2)
+  })
+
+  it.each(['refuses', 'hangs'] as const)('are not counted if the upstream %s', async (open) => {
+    const quota = new UpstreamQuota()
+    const clients = Array.from({ length: 65 }, () => setUp(open, quota))
+    for (const { send } of clients) {
+      const response = send()
+      await vi.advanceTimersByTimeAsync(10_000)
+      await response
+    }
+    expect(clients.map(({ dialed }) => dialed.length)).toEqual(Array(65).fill(1))
   })
 
   it('are closed by an error within a response, after which upstreams may send more', async () => {

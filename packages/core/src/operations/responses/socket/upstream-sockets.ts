@@ -4,6 +4,7 @@ import { abortError, type Transport, type TransportRequest, type TransportRespon
 import type { Continuation } from '../records.ts'
 import { connectUpstream, type UpstreamConnection } from './upstream-connection.ts'
 import { type SocketRequest, socketRequest } from './upstream-messages.ts'
+import { processQuota, type UpstreamQuota } from './upstream-quota.ts'
 
 /** Open WebSockets to upstreams for one client: as many as responses of a client can run at a time. */
 const maxConnections = 16
@@ -24,6 +25,8 @@ const perCallHeaders: ReadonlySet<string> = new Set([
 /** One request of the client, from its arrival to the response. */
 export interface SocketTurn {
   readonly lane: string
+  /** Id of the caller, whose open WebSockets are limited. */
+  readonly owner: string
   /** Set if the connection completed the input of the request. */
   continuation: Continuation | undefined
 }
@@ -35,6 +38,7 @@ export interface SocketTurn {
  */
 export class UpstreamSockets {
   readonly #dial: UpstreamDial
+  readonly #quota: UpstreamQuota
   readonly #limits: { readonly messageBytes: number; readonly heartbeatMs: number }
   /** The least recently used first. Undefined while a WebSocket is being opened. */
   readonly #connections = new Map<string, UpstreamConnection | undefined>()
@@ -43,9 +47,14 @@ export class UpstreamSockets {
   #isClosed = false
 
   /** @param limits `messageBytes` of one message of an upstream, `heartbeatMs` between pings */
-  constructor(dial: UpstreamDial, limits: { readonly messageBytes: number; readonly heartbeatMs: number }) {
+  constructor(
+    dial: UpstreamDial,
+    limits: { readonly messageBytes: number; readonly heartbeatMs: number },
+    quota: UpstreamQuota = processQuota,
+  ) {
     this.#dial = dial
     this.#limits = limits
+    this.#quota = quota
   }
 
   /** Returns the transport of one request. `inner` sends what no WebSocket can. */
@@ -70,7 +79,7 @@ export class UpstreamSockets {
     // The second connection replaces one that has reached its age, or whose state the upstream has lost.
     for (let tries = 0; tries < 2; tries++) {
       const isFresh = this.#connections.get(key) === undefined
-      const connection = await this.#connectionFor(key, address, request)
+      const connection = await this.#connectionFor(key, address, turn.owner, request)
       if (connection === undefined) break
       const result = await sendOn(connection, message, signal)
       if ('lost' in result) {
@@ -95,6 +104,7 @@ export class UpstreamSockets {
   async #connectionFor(
     key: string,
     address: string,
+    owner: string,
     request: TransportRequest,
   ): Promise<UpstreamConnection | undefined> {
     const known = this.#connections.get(key)
@@ -107,8 +117,10 @@ export class UpstreamSockets {
       return known
     } else if (this.#connections.has(key)) return undefined
     if (this.#isClosed || !this.#makeRoom()) return undefined
+    const release = this.#quota.take(owner)
+    if (release === undefined) return undefined
     this.#connections.set(key, undefined)
-    const connection = await this.#open(request)
+    const connection = await this.#open(request, release)
     if (this.#isClosed) connection?.close()
     if (connection === undefined || this.#isClosed) {
       this.#connections.delete(key)
@@ -131,21 +143,32 @@ export class UpstreamSockets {
     return this.#connections.size < maxConnections
   }
 
-  /** Never rejects. */
-  async #open({ url, headers, signal, connectMs }: TransportRequest): Promise<UpstreamConnection | undefined> {
+  /**
+   * Never rejects.
+   *
+   * @param release called once, when the WebSocket has closed or could not be opened
+   */
+  async #open(
+    { url, headers, signal, connectMs }: TransportRequest,
+    release: () => void,
+  ): Promise<UpstreamConnection | undefined> {
+    let isReleased = false
+    const releaseOnce = (): void => {
+      if (!isReleased) release()
+      isReleased = true
+    }
     const canceller = createCanceller()
     const onAbort = (): void => canceller.abort(signal.reason)
     const timer = setTimeout(onAbort, connectMs ?? defaultConnectMs)
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort)
     try {
-      return await connectUpstream(this.#dial, {
-        url,
-        headers: connectionHeaders(headers),
-        signal: canceller,
-        ...this.#limits,
-      })
+      const opening = { url, headers: connectionHeaders(headers), signal: canceller, ...this.#limits }
+      const connection = await connectUpstream(this.#dial, opening, releaseOnce)
+      if (connection === undefined) releaseOnce()
+      return connection
     } catch {
+      releaseOnce()
       return undefined
     } finally {
       clearTimeout(timer)
