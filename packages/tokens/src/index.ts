@@ -59,6 +59,7 @@ export {
 export type { UsageReportRow } from './report/report-rows.ts'
 export type { ReportSignal, UsageReport, UsageReportQuery, UsageReportToken } from './report/usage-report.ts'
 export { type FolderStorage, type FolderStorageOptions, folderStorage } from './storage/folder/folder-storage.ts'
+export { type LeasedStorageOptions, leasedStorage } from './storage/leases/leased-storage.ts'
 export { memoryStorage } from './storage/memory/memory-storage.ts'
 export type { RedisClient } from './storage/redis/client.ts'
 export { type RedisStorageOptions, redisStorage } from './storage/redis/redis-storage.ts'

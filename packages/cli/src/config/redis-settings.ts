@@ -15,11 +15,13 @@ export interface RedisSettings {
   localMs?: number
   /** Milliseconds for which the last known state of a token is accepted while Redis is unavailable. Default: 0, calls are rejected. */
   staleMs?: number
+  /** Whether a process with many calls of one token reserves in Redis what they need for about a second. Default: false. */
+  leases?: boolean
 }
 
 /** Minimum of each duration, in milliseconds. */
 const times = { timeoutMs: 1, commandMs: 1, connectMs: 1, localMs: 0, staleMs: 0 } as const satisfies Readonly<
-  Record<Exclude<keyof RedisSettings, 'url'>, number>
+  Record<Exclude<keyof RedisSettings, 'url' | 'leases'>, number>
 >
 
 /**
@@ -36,8 +38,13 @@ export function redisSettingsOf(written: unknown, fromEnvironment: string | unde
   if (!isRecord(written)) throw new Error('redis must be an address or { "url": "redis://…" }')
   for (const [name, value] of Object.entries(written)) {
     if (name === 'url') continue
+    if (name === 'leases') {
+      if (typeof value !== 'boolean')
+        throw new Error(`redis.leases is ${JSON.stringify(value)}: expected true or false`)
+      continue
+    }
     if (!Object.hasOwn(times, name))
-      throw new Error(`Unknown setting 'redis.${name}'. ${didYouMean(name, ['url', ...Object.keys(times)])}`)
+      throw new Error(`Unknown setting 'redis.${name}'. ${didYouMean(name, ['url', 'leases', ...Object.keys(times)])}`)
     const minimum = times[name as keyof typeof times]
     if (typeof value !== 'number' || !Number.isFinite(value) || value < minimum)
       throw new Error(`redis.${name} is ${JSON.stringify(value)}: expected milliseconds, at least ${minimum}`)

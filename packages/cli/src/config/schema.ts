@@ -212,6 +212,7 @@ export const configSchema: Schema = {
             connectMs: ms,
             localMs: { type: 'number', minimum: 0 },
             staleMs: { type: 'number', minimum: 0 },
+            leases: { type: 'boolean' },
           },
         },
       ],

@@ -178,7 +178,7 @@ export async function servePrimary(context: CommandContext, settings: Settings):
 }
 
 /** Returns the functions that every worker may call, and takes over cooldowns for workers that start later. */
-async function shareResources({ resources }: Settings): Promise<{
+async function shareResources({ resources, workers }: Settings): Promise<{
   readonly functions: Functions
   receiveCooldown(id: string, cooldown: Cooldown | undefined): void
 }> {
@@ -194,6 +194,7 @@ async function shareResources({ resources }: Settings): Promise<{
         generatedToken: resources.generatedToken,
         generatedAdminToken: resources.generatedAdminToken,
         compactionSecret,
+        workers,
         hasStorage: storage !== undefined,
         ledger: ledger === undefined ? undefined : { canRead: ledger.read !== undefined },
         demo,

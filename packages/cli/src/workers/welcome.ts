@@ -8,6 +8,8 @@ export interface Welcome {
   readonly compactionSecret: string
   /** The primary process holds the tokens. False: they are in Redis, or the configuration's code creates them. */
   readonly hasStorage: boolean
+  /** Number of all workers. */
+  readonly workers: number
   /** Undefined: there is no ledger. */
   readonly ledger: { readonly canRead: boolean } | undefined
   readonly demo: DemoAddress | undefined

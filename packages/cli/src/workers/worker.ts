@@ -1,5 +1,6 @@
 import type { CallFacts, RecentBodies, RecentCall } from '@modelgate/console'
 import type { Cooldown } from '@modelgate/core'
+import { leasedStorage } from '@modelgate/tokens'
 import { demoAt } from '../config/demo.ts'
 import type { SharedParts } from '../config/server-resources.ts'
 import type { Flags } from '../config/settings.ts'
@@ -39,7 +40,7 @@ export async function runWorker(context: CommandContext, flags: Flags): Promise<
   const shared: SharedParts = {
     ...welcome,
     tokens: {
-      storage: welcome.hasStorage ? remoteStorage(channel) : undefined,
+      storage: welcome.hasStorage ? leasedStorage(remoteStorage(channel), { processes: welcome.workers }) : undefined,
       ledger: welcome.ledger === undefined ? undefined : remoteLedger(channel, welcome.ledger.canRead),
       responses: remoteResponses(channel),
     },
