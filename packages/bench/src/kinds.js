@@ -8,6 +8,7 @@ import { benchProxies } from './proxies.js'
 import { benchSize, benchStartUp, sizeName, startUpName } from './start-up.js'
 import { benchStreams, streamsName } from './streams.js'
 import { benchTokens, tokensName } from './tokens.js'
+import { benchWorkers, workersNames } from './workers.js'
 
 /** @typedef {import('./row.js').Row} Row @typedef {import('./document.js').Panel} Panel */
 /**
@@ -44,6 +45,7 @@ export const kinds = [
       return rows
     },
   },
+  { names: workersNames, run: (chosen) => benchWorkers(chosen) },
   { names: [startUpName], run: () => benchStartUp() },
   { names: [sizeName], run: () => benchSize() },
 ]

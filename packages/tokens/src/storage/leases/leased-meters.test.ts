@@ -200,3 +200,14 @@ test('counts in the central store if it is asked rarely, close to a limit, or wi
   const slots: Meter = { kind: 'concurrent', name: 'concurrent', limit: 100, amount: 1 }
   for (let n = 0; n < 20; n++) expect(await requestsFor(() => reserve(store, [period, slots], 'slots'))).toBe(1)
 })
+
+test('leases no more than its share of a counter that many tokens of one owner use', async () => {
+  const { stores, reserve, settle, memory } = scene(1)
+  const [store] = stores as [LeasedMeters]
+  const budget: Meter = { ...period, account: 'owner:team' }
+  for (let n = 0; n < 600; n++) settle(store, await reserve(store, [budget], `token-${n % 30}`), 10)
+  const [state] = await memory.read('owner:team', [period])
+  const leasedAmount = (state?.used ?? 0) - 6_000
+  expect(leasedAmount).toBeGreaterThan(0)
+  expect(leasedAmount).toBeLessThanOrEqual(100_000 / 8)
+})

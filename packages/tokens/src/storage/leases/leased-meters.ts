@@ -73,6 +73,10 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
   const nextId = (): string => `${prefix}:${ids++}`
   /** The groups of each account. Most accounts have one. */
   const accounts = new Map<string, CallGroup[]>()
+  /** The groups with a lease. */
+  const leased = new Set<CallGroup>()
+  /** What the leases of this process were granted, of each counter. Tokens of one owner share counters. */
+  const granted = new Map<string, number>()
   const leasedCalls = new Map<string, LeasedCall>()
   const settled = createSettledCalls()
   const sums = createPendingSums(nextId)
@@ -88,8 +92,8 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
       return central.reserve(reservation)
     const group = groupOf(reservation)
     countCall(group)
-    const leased = reserveLeased(group, reservation)
-    if (leased !== undefined) return leased
+    const reserved = reserveLeased(group, reservation)
+    if (reserved !== undefined) return reserved
     // The calls of the same moment wait for one lease.
     if (group.asking === undefined) return reserveCentrally(group, reservation)
     return group.asking.then(() => reserveLeased(group, reservation) ?? reserveCentrally(group, reservation))
@@ -133,12 +137,14 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     const sentAt = now()
     const share = leasablePart / Math.max(1, processes())
     if (calls < minCalls || rooms === undefined || group.asking !== undefined || sentAt < group.noLeaseUntil) return
-    const leased = meters.map((meter, index) => {
-      const amount = Math.min(neededOf(meter) * calls, Math.floor((rooms[index] ?? 0) * share))
+    const amounts = meters.map((meter, index) => {
+      const others = granted.get(counterKey(group, meter)) ?? 0
+      const most = Math.floor(((rooms[index] ?? 0) + others) * share) - others
+      const amount = Math.max(0, Math.min(neededOf(meter) * calls, most))
       return meterOfCall(meter, amount, amount)
     })
-    if (leased.some(({ amount }, index) => amount < minCalls * neededOf(meters[index] as Meter))) return
-    const request = { callId: nextId(), tokenId: group.tokenId, home: group.home, meters: leased }
+    if (amounts.some(({ amount }, index) => amount < minCalls * neededOf(meters[index] as Meter))) return
+    const request = { callId: nextId(), tokenId: group.tokenId, home: group.home, meters: amounts }
     const take = (result: ReserveResult): void => {
       noteRooms(group, result)
       if (!result.ok) {
@@ -148,11 +154,13 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
       const { states, at } = result
       const ends = states.map(({ resetsAt }) => (resetsAt === undefined ? durationMs : resetsAt - at))
       group.lease = {
-        ...{ id: request.callId, tokenId: group.tokenId, home: group.home, meters: leased, states, at },
+        ...{ id: request.callId, tokenId: group.tokenId, home: group.home, meters: amounts, states, at },
         until: sentAt + Math.min(durationMs, ...ends),
-        left: leased.map(({ amount }) => amount),
+        left: amounts.map(({ amount }) => amount),
         isOpen: true,
       }
+      leased.add(group)
+      countGranted(group.lease, 1)
       if (isClosed) returnLease(group)
       schedule()
     }
@@ -178,19 +186,30 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     const { lease } = group
     if (lease === undefined) return
     group.lease = undefined
+    leased.delete(group)
+    countGranted(lease, -1)
     void settler.settle(closeLease(lease))
+  }
+
+  const countGranted = (lease: Lease, sign: 1 | -1): void => {
+    // Several meters of a call may share a counter.
+    for (const [key, amount] of new Map(lease.meters.map((meter) => [counterKey(lease, meter), meter.amount]))) {
+      const sum = (granted.get(key) ?? 0) + sign * amount
+      if (sum === 0) granted.delete(key)
+      else granted.set(key, sum)
+    }
   }
 
   const settle = (settlement: Settlement): Awaitable<void> => {
     const { callId } = settlement
     if (settled.has(callId)) return
-    const leased = leasedCalls.get(callId)
-    if (leased === undefined) return central.settle(settlement)
+    const call = leasedCalls.get(callId)
+    if (call === undefined) return central.settle(settlement)
     leasedCalls.delete(callId)
     settled.add(callId, now())
     sums.add(settlement)
     schedule()
-    const correction = settleLeased(leased, settlement)
+    const correction = settleLeased(call, settlement)
     return correction === undefined ? undefined : settler.settle(correction)
   }
 
@@ -236,8 +255,8 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     timer = undefined
     deliverSums()
     const time = now()
+    for (const group of leased) if (group.lease !== undefined && time >= group.lease.until) returnLease(group)
     for (const [tokenId, groups] of accounts) {
-      for (const group of groups) if (group.lease !== undefined && time >= group.lease.until) returnLease(group)
       const used = groups.filter(
         ({ since, lease, asking }) => lease !== undefined || asking !== undefined || time - since < 2 * durationMs,
       )
@@ -247,8 +266,11 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     if (accounts.size > 0) schedule()
   }
 
-  const returnAll = (): void => {
-    for (const groups of accounts.values()) for (const group of groups) returnLease(group)
+  /** Returns the leases that count on this account; all leases by default. */
+  const returnLeases = (account?: string): void => {
+    for (const group of leased)
+      if (account === undefined || group.meters.some((meter) => (meter.account ?? group.tokenId) === account))
+        returnLease(group)
   }
 
   return {
@@ -257,7 +279,7 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     renew: (calls) => central.renew(calls),
     async read(tokenId, meters, home) {
       // So that at least the leases of this process do not count as used.
-      returnAll()
+      returnLeases(tokenId)
       return central.read(tokenId, meters, home)
     },
     async sums(query) {
@@ -269,12 +291,15 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
       isClosed = true
       clearTimeout(timer)
       await Promise.all([...accounts.values()].flat().map(({ asking }) => asking))
-      returnAll()
+      returnLeases()
       deliverSums()
       await settler.close()
     },
   }
 }
+
+const counterKey = ({ tokenId }: Pick<CallGroup, 'tokenId'>, { account = tokenId, name }: Meter): string =>
+  `${account}\n${name}`
 
 const haveSameCounters = (some: readonly Meter[], others: readonly Meter[]): boolean =>
   some.length === others.length &&

@@ -17,9 +17,13 @@ export interface LeasedStorageOptions {
  */
 export function leasedStorage(storage: Storage, { processes, logger }: LeasedStorageOptions): Storage {
   const meters = createLeasedMeters(storage.meters, { processes: () => processes, logger: toLogger(logger) })
+  const { tokens, owners } = storage
   return {
-    ...storage,
+    tokens,
     meters,
+    ...(owners === undefined ? {} : { owners }),
+    ...(storage.check === undefined ? {} : { check: storage.check.bind(storage) }),
+    ...(storage.ping === undefined ? {} : { ping: storage.ping.bind(storage) }),
     async close() {
       await meters.close()
       await storage.close()

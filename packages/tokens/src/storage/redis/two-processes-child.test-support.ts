@@ -25,6 +25,7 @@ export interface ProcessSettings {
   readonly timeoutMs: number
   /** File with a letter for each admitted call. It is written before the call ends, so a killed process leaves it behind. */
   readonly log: string
+  readonly leases?: boolean
 }
 
 /** A caller gives up when the budget has rejected it this often in a row, after growing pauses: others may return what they reserved. */
@@ -33,13 +34,22 @@ const firstPauseMs = 20
 
 await work(JSON.parse(process.argv[2] ?? '{}') as ProcessSettings)
 
-async function work({ url, prefix, secrets, callers, reserved, timeoutMs, log }: ProcessSettings): Promise<void> {
+async function work({
+  url,
+  prefix,
+  secrets,
+  callers,
+  reserved,
+  timeoutMs,
+  log,
+  leases = false,
+}: ProcessSettings): Promise<void> {
   const client = createClient({ url, socket: { reconnectStrategy: 50 } })
   client.on('error', () => {})
   await client.connect()
   const thresholds: number[] = []
   const tokens = createTokens({
-    storage: redisStorage({ client, prefix, timeoutMs, logger: false }),
+    storage: redisStorage({ client, prefix, timeoutMs, leases, logger: false }),
     // The settings of the owner are known while Redis is away.
     staleMs: 60_000,
     logger: false,

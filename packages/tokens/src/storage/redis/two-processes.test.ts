@@ -120,24 +120,48 @@ describe.skipIf(withoutRedis !== undefined)('two processes with Redis', () => {
     await close()
   }, 60_000)
 
-  it('never exceed the budget if one of them is killed, whose running calls stay reserved', async () => {
-    const { used, settings, close } = await setUp(server.url)
-    const both = await startBoth(settings)
-    const [killed, survivor] = both
-    await vi.waitFor(() => expect(killed?.admitted()).toBeGreaterThan(100), waiting)
-    killed?.child.kill('SIGKILL')
-    expect([await killed?.report, isReport(await survivor?.report)]).toEqual([undefined, true])
-    const spent = both.reduce((sum, { admitted }) => sum + admitted(), 0) * (reserved / 2)
-    const counted = await used()
-    console.info(`two processes, one killed: budget ${budget}, spent ${spent}, counted ${counted}`)
-    // The whole budget is given out: a call would need 100.
-    expect(counted).toBeLessThanOrEqual(budget)
-    expect(counted).toBeGreaterThan(budget - reserved)
-    // The killed process leaves reservations of 100 for calls that used 50. Nothing that was used is missing.
-    expect(counted).toBeGreaterThanOrEqual(spent)
-    expect(counted - spent).toBeLessThanOrEqual((callers / 2) * reserved)
+  it('admit all but a part of the budget with leases, never more, and count each call once', async () => {
+    const { tokens, settings, close } = await setUp(server.url)
+    const reports = (
+      await Promise.all((await startBoth({ ...settings, leases: true })).map(({ report }) => report))
+    ).filter(isReport)
+    const admitted = reports.reduce((sum, report) => sum + report.admitted, 0)
+    expect(admitted).toBeLessThanOrEqual(1199)
+    // A process is rejected early by what the other one has leased: a sixteenth of the room.
+    expect(admitted).toBeGreaterThan(1000)
+    expect(await tokens.owners.usage('team')).toMatchObject({
+      budgets: [{ used: admitted * 50 }],
+      totals: { calls: admitted, inputTokens: admitted * 50 },
+    })
+    expect(reports.flatMap(({ thresholds }) => thresholds).sort()).toEqual([0.5, 0.8])
     await close()
   }, 60_000)
+
+  it.each([false, true])(
+    'never exceed the budget if one of them is killed, whose running calls stay reserved (leases: %s)',
+    async (leases) => {
+      const { used, settings, close } = await setUp(server.url)
+      const both = await startBoth({ ...settings, leases })
+      const [killed, survivor] = both
+      await vi.waitFor(() => expect(killed?.admitted()).toBeGreaterThan(100), waiting)
+      killed?.child.kill('SIGKILL')
+      expect([await killed?.report, isReport(await survivor?.report)]).toEqual([undefined, true])
+      const spent = both.reduce((sum, { admitted }) => sum + admitted(), 0) * (reserved / 2)
+      const counted = await used()
+      console.info(`two processes, one killed: budget ${budget}, spent ${spent}, counted ${counted}`)
+      expect(counted).toBeLessThanOrEqual(budget)
+      // Nothing that was used is missing.
+      expect(counted).toBeGreaterThanOrEqual(spent)
+      if (!leases) {
+        // The whole budget is given out: a call would need 100.
+        expect(counted).toBeGreaterThan(budget - reserved)
+        // The killed process leaves reservations of 100 for calls that used 50.
+        expect(counted - spent).toBeLessThanOrEqual((callers / 2) * reserved)
+      }
+      await close()
+    },
+    60_000,
+  )
 
   it.skipIf(withoutRedisToKill !== undefined)(
     'exceed the budget by at most the running calls if Redis is killed and starts again, and count each call once',
