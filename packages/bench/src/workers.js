@@ -120,12 +120,12 @@ async function benchCase(name, flags, upstream, load) {
     }
   for (const { stop } of sides) stop()
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-  const [one, two] = sides.map(({ micros }) => micros)
+  const [one = [], two = []] = sides.map(({ micros }) => micros)
   return createRow({
     work: name,
-    ours: `${median(two ?? []).toFixed(0)} µs of CPU per call`,
-    beside: `one process: ${median(one ?? []).toFixed(0)} µs`,
-    rounds: (one ?? []).map((micros, index) => micros / (two?.[index] ?? Number.NaN)),
+    ours: `${median(two).toFixed(0)} µs of CPU per call`,
+    beside: `one process: ${median(one).toFixed(0)} µs`,
+    rounds: one.map((micros, index) => micros / (two[index] ?? Number.NaN)),
     reference: one,
     bar: { least: 0.9 },
     figures: { one, two },

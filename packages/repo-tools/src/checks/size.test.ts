@@ -64,7 +64,7 @@ const ceilings = {
   'fastify/dist/index.js': 1_500,
   'hono/dist/index.js': 1_000,
   'hono/dist/node.js': 2_000,
-  'tokens/dist/index.js': 43_500,
+  'tokens/dist/index.js': 45_500,
   // The pages are strings in the package, see decision 0017.
   'console/dist/index.js': 125_000,
   'otel/dist/index.js': 7_000,

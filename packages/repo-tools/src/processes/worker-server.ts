@@ -97,8 +97,18 @@ export interface Answer {
   readonly requestId: string
 }
 
-/** Sends a request on a connection of its own, so that requests are distributed among all workers. */
-export const send = (origin: string, path: string, token: string, body?: object): Promise<Answer> =>
+/**
+ * Sends a request on a connection of its own, so that requests are distributed among all workers.
+ *
+ * @param onHead called when the response begins
+ */
+export const send = (
+  origin: string,
+  path: string,
+  token: string,
+  body?: object,
+  onHead: () => void = () => {},
+): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const sent = request(
       new URL(path, origin),
@@ -108,6 +118,7 @@ export const send = (origin: string, path: string, token: string, body?: object)
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       },
       (response) => {
+        onHead()
         let text = ''
         response.setEncoding('utf8')
         response.on('data', (part: string) => {

@@ -39,12 +39,10 @@ const configOf = (models: readonly string[] = ['fast'], rest: object = {}): obje
 const issue = (folder: Folder, ...args: string[]): string =>
   (JSON.parse(folder.run('tokens', 'issue', '--json', ...args)) as { secret: string }).secret
 
-const chat = (server: WorkerServer, token: string, body: object = {}): Promise<Answer> =>
-  send(server.origin, '/v1/chat/completions', token, {
-    model: 'fast',
-    messages: [{ role: 'user', content: 'Say hello.' }],
-    ...body,
-  })
+const chat = (server: WorkerServer, token: string, body: object = {}, onHead?: () => void): Promise<Answer> => {
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  return send(server.origin, '/v1/chat/completions', token, { model: 'fast', messages, ...body }, onHead)
+}
 
 const times = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
@@ -197,8 +195,13 @@ describe.skipIf(!hasProcesses)('modelgate --workers', { timeout: 60_000 }, () =>
     const folder = createFolder(configOf())
     const token = issue(folder, '--name', 'a')
     const server = await startServer(folder, ['--workers', '2'])
-    const calls = Array.from({ length: 10 }, () => chat(server, token, { model: 'slow', stream: true }))
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    let begun = 0
+    const calls = Array.from({ length: 10 }, () =>
+      chat(server, token, { model: 'slow', stream: true }, () => {
+        begun++
+      }),
+    )
+    await expect.poll(() => begun, { timeout: 10_000 }).toBe(10)
     server.child.kill('SIGTERM')
     const answers = await Promise.all(calls)
     expect(answers.map(({ text }) => text.trimEnd().endsWith('[DONE]'))).toEqual(Array(10).fill(true))

@@ -18,7 +18,7 @@ import { limitError } from './limit-error.ts'
 import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
 import { createSessionCharge } from './session-charge.ts'
 import { type AdmittedCall, correctionOf, deferredSettlement, settlementOf } from './settlement.ts'
-import { createSettler } from './settler.ts'
+import { createSettler } from '../storage/settler.ts'
 import { createMeterLists, type TokenMeter } from './token-meters.ts'
 
 export interface AdmissionOptions {

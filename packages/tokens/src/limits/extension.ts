@@ -4,7 +4,7 @@ import { type MeterStore, type ReserveResult, requiredRoom, type Settlement } fr
 import type { RejectedReservation } from './limit-error.ts'
 import type { ReservedMeter } from './reserve.ts'
 import type { AdmittedCall } from './settlement.ts'
-import { meterOfCall, settledMeter } from './token-meters.ts'
+import { meterOfCall, settledMeter } from '../contract/meter-amounts.ts'
 
 // A call is admitted before the responses that it refers to are read. Its request is larger afterwards. What it needs in addition is
 // a second reservation, with an id of its own:

@@ -1,7 +1,8 @@
 import { type AdmitCall, type BillableUnits, GatewayError, matchesModel } from '@modelgate/core'
 import type { Meter } from '../contract/meter-store.ts'
 import { isFree, type Prices } from '../prices/prices.ts'
-import { meterOfCall, type TokenMeter, toWholeCount } from './token-meters.ts'
+import { meterOfCall } from '../contract/meter-amounts.ts'
+import { type TokenMeter, toWholeCount } from './token-meters.ts'
 
 export interface ReserveOptions {
   /** Undefined: no price is known. */

@@ -3,7 +3,7 @@ import { type Awaitable, isThenable } from '../base/async.ts'
 import type { MeterState, MeterStore } from '../contract/meter-store.ts'
 import { limitError } from './limit-error.ts'
 import { type AdmittedCall, progressOf } from './settlement.ts'
-import type { Settler } from './settler.ts'
+import type { Settler } from '../storage/settler.ts'
 
 export interface SessionOptions {
   readonly store: Pick<MeterStore, 'read'>

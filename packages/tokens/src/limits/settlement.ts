@@ -3,7 +3,8 @@ import type { Home, Settlement, Sums } from '../contract/meter-store.ts'
 import { billionthsOf } from '../prices/money.ts'
 import { leastCostOf, mayHaveWorked, type Prices } from '../prices/prices.ts'
 import { countsCalls, type ReservedMeter } from './reserve.ts'
-import { settledMeter, toWholeCount } from './token-meters.ts'
+import { settledMeter } from '../contract/meter-amounts.ts'
+import { toWholeCount } from './token-meters.ts'
 
 /** Model name in the sums of calls without a response: the requested name may be any text of a client. */
 const unansweredModel = '(no response)'

@@ -1,8 +1,8 @@
 import type { Logger } from '@modelgate/core'
 import { type Awaitable, isThenable, unref } from '../../base/async.ts'
 import type { Home, Meter, MeterStore, Reservation, ReserveResult, Settlement } from '../../contract/meter-store.ts'
-import { createSettler } from '../../limits/settler.ts'
-import { meterOfCall } from '../../limits/token-meters.ts'
+import { createSettler } from '../settler.ts'
+import { meterOfCall } from '../../contract/meter-amounts.ts'
 import { createSettledCalls } from '../settled-calls.ts'
 import { closeLease, type Lease, type LeasedCall, neededOf, settleLeased, statesOf, takeFrom } from './lease.ts'
 import { createPendingSums } from './pending-sums.ts'
@@ -125,9 +125,12 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     })
   }
 
+  /** A reservation that arrives after its settlement is ignored. */
   const repeated = async ({ tokenId, meters, home }: Reservation): Promise<ReserveResult> => {
     const states = await central.read(tokenId, meters, home)
-    return { ok: true, states, at: Date.now() }
+    // Counts nothing: only its time is needed.
+    const empty = await central.reserve({ callId: nextId(), tokenId, home, meters: [] })
+    return empty.ok ? { ...empty, states } : empty
   }
 
   /** Reserves what the calls of about a second need, if that leaves most of the room to other processes. */
