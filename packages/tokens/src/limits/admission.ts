@@ -12,13 +12,13 @@ import {
 import type { Owner, TokenRecord } from '../contract/token.ts'
 import type { Prices } from '../prices/prices.ts'
 import { createErrorMapper } from '../storage/errors.ts'
+import { createSettler } from '../storage/settler.ts'
 import { allowanceOf, budgetHeaders } from './allowance.ts'
 import { createExtension, type Extension } from './extension.ts'
 import { limitError } from './limit-error.ts'
 import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
 import { createSessionCharge } from './session-charge.ts'
 import { type AdmittedCall, correctionOf, deferredSettlement, settlementOf } from './settlement.ts'
-import { createSettler } from '../storage/settler.ts'
 import { createMeterLists, type TokenMeter } from './token-meters.ts'
 
 export interface AdmissionOptions {

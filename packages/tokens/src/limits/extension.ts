@@ -1,10 +1,10 @@
 import type { AdmitCall, GatewayError } from '@modelgate/core'
 import { type Awaitable, isThenable } from '../base/async.ts'
+import { meterOfCall, settledMeter } from '../contract/meter-amounts.ts'
 import { type MeterStore, type ReserveResult, requiredRoom, type Settlement } from '../contract/meter-store.ts'
 import type { RejectedReservation } from './limit-error.ts'
 import type { ReservedMeter } from './reserve.ts'
 import type { AdmittedCall } from './settlement.ts'
-import { meterOfCall, settledMeter } from '../contract/meter-amounts.ts'
 
 // A call is admitted before the responses that it refers to are read. Its request is larger afterwards. What it needs in addition is
 // a second reservation, with an id of its own:

@@ -1,7 +1,7 @@
 import { type AdmitCall, type BillableUnits, GatewayError, matchesModel } from '@modelgate/core'
+import { meterOfCall } from '../contract/meter-amounts.ts'
 import type { Meter } from '../contract/meter-store.ts'
 import { isFree, type Prices } from '../prices/prices.ts'
-import { meterOfCall } from '../contract/meter-amounts.ts'
 import { type TokenMeter, toWholeCount } from './token-meters.ts'
 
 export interface ReserveOptions {

@@ -1,9 +1,9 @@
 import type { FinishEvent } from '@modelgate/core'
 import { type Awaitable, isThenable } from '../base/async.ts'
 import type { MeterState, MeterStore } from '../contract/meter-store.ts'
+import type { Settler } from '../storage/settler.ts'
 import { limitError } from './limit-error.ts'
 import { type AdmittedCall, progressOf } from './settlement.ts'
-import type { Settler } from '../storage/settler.ts'
 
 export interface SessionOptions {
   readonly store: Pick<MeterStore, 'read'>

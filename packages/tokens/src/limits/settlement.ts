@@ -1,9 +1,9 @@
 import type { Cost, FinishEvent } from '@modelgate/core'
+import { settledMeter } from '../contract/meter-amounts.ts'
 import type { Home, Settlement, Sums } from '../contract/meter-store.ts'
 import { billionthsOf } from '../prices/money.ts'
 import { leastCostOf, mayHaveWorked, type Prices } from '../prices/prices.ts'
 import { countsCalls, type ReservedMeter } from './reserve.ts'
-import { settledMeter } from '../contract/meter-amounts.ts'
 import { toWholeCount } from './token-meters.ts'
 
 /** Model name in the sums of calls without a response: the requested name may be any text of a client. */

@@ -1,5 +1,5 @@
-import type { Home, Meter, MeterState, Reservation, Settlement } from '../../contract/meter-store.ts'
 import { settledMeter } from '../../contract/meter-amounts.ts'
+import type { Home, Meter, MeterState, Reservation, Settlement } from '../../contract/meter-store.ts'
 
 /** A part of the room of a set of meters, reserved in the central store for the calls of this process. */
 export interface Lease {

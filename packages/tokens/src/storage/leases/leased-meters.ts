@@ -1,9 +1,9 @@
 import type { Logger } from '@modelgate/core'
 import { type Awaitable, isThenable, unref } from '../../base/async.ts'
-import type { Home, Meter, MeterStore, Reservation, ReserveResult, Settlement } from '../../contract/meter-store.ts'
-import { createSettler } from '../settler.ts'
 import { meterOfCall } from '../../contract/meter-amounts.ts'
+import type { Home, Meter, MeterStore, Reservation, ReserveResult, Settlement } from '../../contract/meter-store.ts'
 import { createSettledCalls } from '../settled-calls.ts'
+import { createSettler } from '../settler.ts'
 import { closeLease, type Lease, type LeasedCall, neededOf, settleLeased, statesOf, takeFrom } from './lease.ts'
 import { createPendingSums } from './pending-sums.ts'
 
