@@ -14,6 +14,8 @@ import { confidence95, grouped, mean, median, table } from './table.js'
 /** Many short rounds: a disturbance then affects both sides of a round, or few rounds. */
 const rounds = setting('BENCH_ROUNDS', 15)
 const seconds = setting('BENCH_SECONDS', 0.5)
+/** Both sides of a round alternate in slices of about this length. */
+const sliceSeconds = 0.1
 const connections = setting('BENCH_CONNECTIONS', 32)
 /** Peers are an order of magnitude slower: fewer rounds suffice. */
 const peerRounds = Math.min(rounds, 3)
@@ -55,12 +57,39 @@ async function warmUp(servers, item, to) {
   for (let second = 0; second < 5 && answers < 8000; second++) answers += (await drive(servers, item, to, 1)).answers
 }
 
-/** @param {Servers} servers @param {Case} item @param {Target} to @param {import('./process.js').Server} server @returns {Promise<Sample>} */
-async function sampleOf(servers, item, to, server) {
-  const before = await server.counters()
-  const { answers, seconds: took, p50, p99 } = await drive(servers, item, to, seconds)
-  const cpuMs = (await server.counters()).cpuMs - before.cpuMs
-  return { rate: answers / took, cpuMicros: (cpuMs * 1000) / answers, busy: cpuMs / 1000 / took, p50, p99 }
+/** @typedef {{ server: import('./process.js').Server, to: Target }} Side */
+
+/**
+ * Samples the sides of one round, in alternating slices: a disturbance that lasts longer than a slice affects all of them.
+ * @param {Servers} servers @param {Case} item @param {readonly Side[]} sides @returns {Promise<Sample[]>}
+ */
+async function sampleRound(servers, item, sides) {
+  const slices = Math.max(1, Math.round(seconds / sliceSeconds))
+  const sums = sides.map(() => ({
+    answers: 0,
+    took: 0,
+    cpuMs: 0,
+    p50: /** @type {number[]} */ ([]),
+    p99: /** @type {number[]} */ ([]),
+  }))
+  for (let slice = 0; slice < slices; slice++)
+    for (const [index, { server, to }] of sides.entries()) {
+      const sum = /** @type {(typeof sums)[number]} */ (sums[index])
+      const before = await server.counters()
+      const { answers, seconds: took, p50, p99 } = await drive(servers, item, to, seconds / slices)
+      sum.cpuMs += (await server.counters()).cpuMs - before.cpuMs
+      sum.answers += answers
+      sum.took += took
+      sum.p50.push(p50)
+      sum.p99.push(p99)
+    }
+  return sums.map(({ answers, took, cpuMs, p50, p99 }) => ({
+    rate: answers / took,
+    cpuMicros: (cpuMs * 1000) / answers,
+    busy: cpuMs / 1000 / took,
+    p50: median(p50),
+    p99: median(p99),
+  }))
 }
 
 /** @param {Sample[]} list @param {keyof Sample} key */
@@ -102,14 +131,16 @@ async function run(servers, item) {
   await look('the gateway', item, ourTarget)
   if ((await gateway.counters()).tokens === before.tokens) throw new Error(`${name}: no usage was metered`)
   for (const to of [ourTarget, theirTarget]) await warmUp(servers, item, to)
-  /** @type {Sample[]} */
-  const ours = []
-  /** @type {Sample[]} */
-  const theirs = []
-  for (let round = 0; round < rounds; round++) {
-    ours.push(await sampleOf(servers, item, ourTarget, gateway))
-    theirs.push(await sampleOf(servers, item, theirTarget, bare))
-  }
+  const sides = [
+    { server: gateway, to: ourTarget },
+    { server: bare, to: theirTarget },
+  ]
+  /** @type {Sample[][]} */
+  const sampled = []
+  for (let round = 0; round < rounds; round++) sampled.push(await sampleRound(servers, item, sides))
+  const [ours = [], theirs = []] = sides.map((_, index) =>
+    sampled.map((samples) => /** @type {Sample} */ (samples[index])),
+  )
   const ratios = ours.map(({ cpuMicros }, round) => (theirs[round]?.cpuMicros ?? Number.NaN) / cpuMicros)
   const busy = Math.min(mid(ours, 'busy'), mid(theirs, 'busy'))
   const portkey = await portkeyRate(servers, item)
@@ -149,16 +180,17 @@ async function printProfile(servers, item) {
       { name: item.against, path: item.barePath },
     ].map(async ({ name, path }) => {
       const server = await servers.serverOf(name)
-      return { server, to: target(item, server.port, path), samples: /** @type {Sample[]} */ ([]) }
+      return { server, to: target(item, server.port, path) }
     }),
   )
   for (const { server } of sides) await server.startProfile()
-  for (let round = 0; round < rounds; round++)
-    for (const { server, to, samples } of sides) samples.push(await sampleOf(servers, item, to, server))
+  /** @type {Sample[][]} */
+  const sampled = []
+  for (let round = 0; round < rounds; round++) sampled.push(await sampleRound(servers, item, sides))
   const [ours, theirs] = await Promise.all(
-    sides.map(async ({ server, samples }) => ({
+    sides.map(async ({ server }, index) => ({
       costs: await server.stopProfile(),
-      cpuMicros: mid(samples, 'cpuMicros'),
+      cpuMicros: median(sampled.map((samples) => samples[index]?.cpuMicros ?? Number.NaN)),
     })),
   )
   if (ours === undefined || theirs === undefined) return

@@ -79,14 +79,18 @@ export function cellsOf({ work, ours, beside = '', value, unit = '×', digits = 
   }
 }
 
-/** Returns the cells for the documentation: without the figures of a row whose compared side varied too much. @param {Row} row */
+/** Returns the cells for the documentation: without the figures of a row that was disturbed, or whose compared side varied too much. @param {Row} row */
 export function publishedCellsOf(row) {
   const movement = referenceMovement(row)
-  if (movement === undefined) return cellsOf(row)
+  const reason =
+    movement !== undefined
+      ? `varied by ${percent(movement)} between rounds`
+      : row.disturbed === true && 'other work used its CPU'
+  if (reason === false) return cellsOf(row)
   return {
     ...cellsOf(row),
     Modelgate: 'not published',
-    'compared with': `varied by ${percent(movement)} between rounds`,
+    'compared with': reason,
     measured: '',
     others: '',
   }

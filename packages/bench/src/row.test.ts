@@ -44,6 +44,15 @@ describe('row whose compared side varied', () => {
     })
     expect(publishedCellsOf(steady)).toEqual(cellsOf(steady))
   })
+
+  it('is published without figures if other work used its CPU', () => {
+    const row = rowOf([1, 1, 1], { least: 0.8 }, { disturbed: true })
+    expect(publishedCellsOf(row)).toMatchObject({
+      Modelgate: 'not published',
+      'compared with': 'other work used its CPU',
+      measured: '',
+    })
+  })
 })
 
 describe('worst of several rows', () => {
