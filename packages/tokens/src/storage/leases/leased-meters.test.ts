@@ -201,6 +201,21 @@ test('counts in the central store if it is asked rarely, close to a limit, or wi
   for (let n = 0; n < 20; n++) expect(await requestsFor(() => reserve(store, [period, slots], 'slots'))).toBe(1)
 })
 
+test('counts a call once that is settled while it waits for a lease', async () => {
+  const { stores, reserve, settle, used } = scene(1, { isRemote: true })
+  const [store] = stores as [LeasedMeters]
+  for (let n = 0; n < 3; n++) await settle(store, await reserve(store, [period]), 10)
+  // The first of them asks for a lease, and the others wait for it.
+  const calls = Array.from({ length: 8 }, (_, n) =>
+    store.reserve({ callId: `left-${n}`, tokenId: 't', meters: [period] }),
+  )
+  for (let n = 0; n < 8; n++)
+    await store.settle({ callId: `left-${n}`, tokenId: 't', at: undefined, meters: [{ ...period, actual: 1 }] })
+  await Promise.all(calls)
+  await store.close()
+  expect(await used(period)).toBe(3 * 10 + 8)
+})
+
 test('leases no more than its share of a counter that many tokens of one owner use', async () => {
   const { stores, reserve, settle, memory } = scene(1)
   const [store] = stores as [LeasedMeters]

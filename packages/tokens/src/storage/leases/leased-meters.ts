@@ -79,6 +79,8 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
   const granted = new Map<string, number>()
   const leasedCalls = new Map<string, LeasedCall>()
   const settled = createSettledCalls()
+  /** Calls that wait for a lease. */
+  const waiting = new Set<string>()
   const sums = createPendingSums(nextId)
   let isClosed = false
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -96,7 +98,12 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     if (reserved !== undefined) return reserved
     // The calls of the same moment wait for one lease.
     if (group.asking === undefined) return reserveCentrally(group, reservation)
-    return group.asking.then(() => reserveLeased(group, reservation) ?? reserveCentrally(group, reservation))
+    waiting.add(callId)
+    return group.asking.then(() => {
+      // Settled in the meantime, because its client has left: the central store ignores the reservation.
+      if (!waiting.delete(callId)) return central.reserve(reservation)
+      return reserveLeased(group, reservation) ?? reserveCentrally(group, reservation)
+    })
   }
 
   /** Counts a call in the group's lease. Returns undefined if there is none with enough room. */
@@ -207,7 +214,10 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
     const { callId } = settlement
     if (settled.has(callId)) return
     const call = leasedCalls.get(callId)
-    if (call === undefined) return central.settle(settlement)
+    if (call === undefined) {
+      waiting.delete(callId)
+      return central.settle(settlement)
+    }
     leasedCalls.delete(callId)
     settled.add(callId, now())
     sums.add(settlement)
