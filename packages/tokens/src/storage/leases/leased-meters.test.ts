@@ -209,9 +209,10 @@ test('counts a call once that is settled while it waits for a lease', async () =
   const calls = Array.from({ length: 8 }, (_, n) =>
     store.reserve({ callId: `left-${n}`, tokenId: 't', meters: [period] }),
   )
-  for (let n = 0; n < 8; n++)
-    await store.settle({ callId: `left-${n}`, tokenId: 't', at: undefined, meters: [{ ...period, actual: 1 }] })
-  await Promise.all(calls)
+  const settlements = Array.from({ length: 8 }, (_, n) =>
+    store.settle({ callId: `left-${n}`, tokenId: 't', at: undefined, meters: [{ ...period, actual: 1 }] }),
+  )
+  await Promise.all([...calls, ...settlements])
   await store.close()
   expect(await used(period)).toBe(3 * 10 + 8)
 })
