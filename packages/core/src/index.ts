@@ -20,6 +20,7 @@ export type {
   CompactionConfig,
   Feature,
   GatewayConfig,
+  HoldUntil,
   Logger,
   ModelCardsConfig,
   ModelRoute,

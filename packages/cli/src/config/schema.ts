@@ -168,7 +168,7 @@ const retry: Schema = {
       type: 'object',
       additionalProperties: false,
       properties: Object.fromEntries(
-        ['attempts', 'maxWaitMs', 'backoffMs', 'maxBackoffMs', 'budgetRatio', 'budgetFloor'].map((name) => [
+        ['attempts', 'maxWaitMs', 'stayMs', 'backoffMs', 'maxBackoffMs', 'budgetRatio', 'budgetFloor'].map((name) => [
           name,
           { type: 'number' },
         ]),
@@ -246,6 +246,7 @@ export const configSchema: Schema = {
               card: { $ref: '#/$defs/card' },
               retry,
               hedgeMs: ms,
+              holdUntil: { enum: ['first-event', 'end'] },
             },
           },
         ],

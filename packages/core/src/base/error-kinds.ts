@@ -33,8 +33,9 @@ export const errorKinds = defineErrorKinds({
   invalid_request: { status: 400, aboutRequest: true, credentialsAccepted: true },
   unsupported_media_type: { status: 415 },
   method_not_allowed: { status: 405 },
-  request_too_large: { status: 413, aboutRequest: true },
-  context_length_exceeded: { status: 400, aboutRequest: true, credentialsAccepted: true },
+  // Targets differ in what they accept: a request that is too large for one may fit another.
+  request_too_large: { status: 413, retry: 'other-target', aboutRequest: true },
+  context_length_exceeded: { status: 400, retry: 'other-target', aboutRequest: true, credentialsAccepted: true },
   authentication: { status: 401, clientRetry: 'never' },
   permission: { status: 403 },
   not_found: { status: 404, aboutRequest: true },

@@ -9,9 +9,9 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../http/transport.ts'
-import type { Lane, TargetRequest } from '../lanes/lane.ts'
+import type { Lane, ResponseStream, TargetRequest } from '../lanes/lane.ts'
 import type { TrackedAttempt } from '../routing/health/health.ts'
-import { retryScope } from '../routing/retry-policy.ts'
+import { hasNoEndpoint, retryScope } from '../routing/retry-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addCredentials, addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { redact } from '../upstreams/redaction/redactor.ts'
@@ -23,7 +23,7 @@ import {
   unreachable,
 } from '../upstreams/upstream-error.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './call.ts'
-import { recordFailureCause } from './failure-cause.ts'
+import { isResentFailure, recordFailureCause } from './failure-cause.ts'
 import { type FailureMapper, interruptedResponse, keepFailure } from './failure-mappers.ts'
 import { contentTypeOf, createPump, isJson, lazyStream, oneChunk, type Pump } from './response-body.ts'
 import { firstByteTimeout, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
@@ -43,8 +43,10 @@ export interface AttemptOptions {
   /** The call's signal: aborted when the client disconnects. */
   readonly signal: Signal
   readonly limits: AttemptLimits
-  /** Milliseconds to wait for a stream's first event. After that the stream is relayed without one. */
+  /** Milliseconds for which a stream is kept back at most. After that it is relayed. */
   readonly holdMs: number
+  /** Keeps a stream back until its end, not only until its first event. */
+  readonly holdsToEnd: boolean
   /** Filled in as the response arrives, for a stream even after the attempt's end. */
   readonly log: AttemptLog
   readonly trackedAttempt: TrackedAttempt
@@ -198,7 +200,7 @@ export class Attempt {
   }
 
   async #openStream(): Promise<AttemptResult> {
-    const { request, holdMs, target } = this.#options
+    const { request, holdMs, holdsToEnd, target } = this.#options
     const loadingStream = request.lane.loadStream?.()
     const loadingRelay = streamRelay()
     const { awaitFirstEvent, relayStream } = loadingRelay instanceof Promise ? await loadingRelay : loadingRelay
@@ -206,12 +208,13 @@ export class Attempt {
     const pump: Pump = createPump(lazyStream(() => this.#openEvents(pump)))
     const stream = request.lane.openStream()
     try {
-      await awaitFirstEvent(pump, stream, holdMs)
+      if (holdsToEnd) await this.#holdToEnd(pump, stream)
+      else await awaitFirstEvent(pump, stream, holdMs)
     } catch (cause) {
       pump.close()
       const { error } = stream.state
       // An error response that was being read keeps its own status, even if reading it timed out.
-      if (this.#toError !== keepFailure) this.#toError = interruptedResponse
+      if (this.#toError !== keepFailure) this.#toError = stream.state.started ? truncated : interruptedResponse
       // The stream's decoder reports a truncation for any end. Before the first event, the cause is more exact.
       const isUnspecific = error === undefined || error.kind === 'upstream_truncated'
       throw isUnspecific ? cause : toClientError(error, error.status, target.upstream)
@@ -323,6 +326,16 @@ export class Attempt {
     this.#deadline = monotonicNow() + this.#options.limits.idleMs
   }
 
+  async #holdToEnd(pump: Pump, stream: ResponseStream): Promise<void> {
+    const { awaitStreamEnd } = await import('./hold-stream.ts')
+    await awaitStreamEnd(pump, stream, this.#options.holdMs, () => {
+      if (!stream.state.started) return
+      this.#hasBegun = true
+      this.#restartIdleLimit()
+      this.#recordResponse()
+    })
+  }
+
   #recordResponse(): void {
     const { log, trackedAttempt: ticket, stream } = this.#options
     recordLatency(log, ticket, this.#startedAt, stream)
@@ -384,10 +397,3 @@ function recordLatency(log: AttemptLog, ticket: TrackedAttempt, startedAt: numbe
   log.latencyMs = monotonicNow() - startedAt
   ticket.responseBegan(log.latencyMs, stream)
 }
-
-/** Whether a transport reports that a failed request was sent twice. */
-const isResentFailure = (cause: unknown): boolean =>
-  cause instanceof Error && 'resent' in cause && cause.resent === true
-
-const hasNoEndpoint = (status = 0): boolean =>
-  (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501

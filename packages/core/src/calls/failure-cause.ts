@@ -63,3 +63,7 @@ function addressIn({ address, port, hostname, host, socket }: SystemError): stri
 
 const textIn = (value: unknown, pattern: RegExp): string | undefined =>
   typeof value === 'string' && pattern.test(value) ? value : undefined
+
+/** Returns whether a transport reports that a failed request was sent twice. */
+export const isResentFailure = (cause: unknown): boolean =>
+  cause instanceof Error && 'resent' in cause && cause.resent === true

@@ -35,7 +35,7 @@ export interface RelayTimes {
 const drainMs = 1000
 
 /** The error for a stream that ends before its first event. */
-const emptyStream = (): GatewayError =>
+export const emptyStream = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream closed the stream without a response.')
 
 /** Returns the error for the client. Other exceptions than GatewayError are not shown. */

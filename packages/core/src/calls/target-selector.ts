@@ -26,6 +26,8 @@ const callable = ['ready', 'doubtful'] as const
 export class TargetSelector {
   /** Latest time of the response headers, for all targets together: clients time out without headers. */
   readonly holdUntil: number
+  /** A stream is kept back until its end. */
+  readonly holdsToEnd: boolean
   readonly #call: TargetCall
   readonly #plan: Plan
   readonly #groups: readonly (readonly Candidate[])[]
@@ -45,6 +47,7 @@ export class TargetSelector {
     this.#requestedPolicy = requestedPolicy === undefined ? undefined : parseLossPolicy(requestedPolicy)
     this.#allowed = new AttemptLimit(plan.retry.attempts, call.inbound, call.record, call.shared.overloads)
     this.holdUntil = monotonicNow() + call.shared.limits.holdMs
+    this.holdsToEnd = plan.holdUntil === 'end'
   }
 
   /** Returns the number of upstream calls that may still be made. */
@@ -180,12 +183,17 @@ export class TargetSelector {
     const other = await this.nextUntried()
     // After an overload the client retries itself: its retry needs an upstream call too.
     const reserved = errorKinds[error.info.kind].isOverload === true ? this.#allowed.reserved : 0
-    const worthIt = (): boolean =>
-      isCallable(this.#standing(target)) && health.spendRetry(target, retry, record.identity)
+    const stays = stated === undefined || stated <= retry.stayMs
+    const worthIt = (): boolean => {
+      const standing = this.#standing(target)
+      // A target that stated a wait is rate limited until then.
+      const isReady = isCallable(standing) || (stated !== undefined && standing.state === 'limited')
+      return isReady && health.spendRetry(target, retry, record.identity)
+    }
     // Every untried target gets an attempt before the attempts are used up.
     if (
       !candidate.isOut &&
-      stated === undefined &&
+      stays &&
       other !== undefined &&
       this.attemptsLeft() > this.#freshCount() + reserved &&
       this.#mayWait(candidate.readyAt - monotonicNow()) &&

@@ -214,6 +214,7 @@ function startAttempt(
     signal,
     limits: limitsFor(target, shared.limits),
     holdMs: Math.max(0, selector.holdUntil - monotonicNow()),
+    holdsToEnd: selector.holdsToEnd,
     log,
     trackedAttempt: ticket,
     // Always allowed for the first attempt: an idle connection that was just closed is no failure.

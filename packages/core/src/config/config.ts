@@ -218,7 +218,15 @@ export interface RoutePlan<U extends string = string, I extends Identity = Ident
    * is aborted; both may be billed. Default: never.
    */
   hedgeMs?: number
+  /**
+   * Point of a stream until which the gateway keeps its events back, for at most `holdMs`. A stream that fails before is retried or falls back.
+   * `'end'`: the client gets a stream once it is complete, so that it never sees a broken one. Default: `'first-event'`.
+   */
+  holdUntil?: HoldUntil
 }
+
+/** Point of a stream until which a failure can still lead to another attempt. */
+export type HoldUntil = 'first-event' | 'end'
 
 /**
  * Order of targets with the same priority. `'order'`: as configured. `'weighted'`: random, in proportion to `weight`. `'fastest'`: by the
@@ -312,6 +320,11 @@ export interface RetryConfig {
    * reported to the client. Default: 10 seconds.
    */
   maxWaitMs?: number
+  /**
+   * Longest wait in milliseconds, requested by the upstream, for which the gateway stays at the target although another one is untried.
+   * Default: 0, the gateway falls back at once.
+   */
+  stayMs?: number
   /** First back-off in milliseconds, if the upstream requests no wait. It doubles with each retry; each wait is a random part of it. Default: 500 ms. */
   backoffMs?: number
   /** Longest back-off in milliseconds. Default: 8 seconds. */

@@ -1,6 +1,14 @@
 import { isObject, type JsonObject } from '../base/json/json.ts'
 import { known, type ReportProblem, reportAllProblems } from '../base/problems.ts'
-import type { BreakerConfig, GatewayConfig, ModelRoute, RetryConfig, RoutePlan, Target } from '../config/config.ts'
+import type {
+  BreakerConfig,
+  GatewayConfig,
+  HoldUntil,
+  ModelRoute,
+  RetryConfig,
+  RoutePlan,
+  Target,
+} from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { defaultLimits, type Limits } from '../config/limits.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
@@ -148,7 +156,8 @@ function checkLimits(limits: Limits = {}, report: ReportProblem): void {
 
 const strategies = ['order', 'weighted', 'fastest', 'sticky'] as const
 const conditions = ['tools', 'images', 'audio', 'video', 'documents', 'json', 'reasoning', 'stream', 'fits'] as const
-const planFields = ['targets', 'strategy', 'preferLossless', 'card', 'retry', 'hedgeMs'] as const
+const holdPoints: readonly HoldUntil[] = ['first-event', 'end']
+const planFields = ['targets', 'strategy', 'preferLossless', 'card', 'retry', 'hedgeMs', 'holdUntil'] as const
 const targetFields = [
   'upstream',
   'model',
@@ -213,6 +222,11 @@ function checkPlan(route: ModelRoute, targets: readonly Target[], where: string,
     report(`${where}.preferLossless is ${String(plan.preferLossless)}: write true or false`)
   positive(plan.hedgeMs, `${where}.hedgeMs`, report, Number.MAX_VALUE)
   if (plan.hedgeMs !== undefined && targets.length < 2) report(`${where}.hedgeMs requires at least two targets`)
+  if (plan.holdUntil !== undefined && !holdPoints.includes(plan.holdUntil))
+    report(`${where}.holdUntil is '${String(plan.holdUntil)}': write one of ${holdPoints.join(', ')}`)
+  // A held stream has not responded until its end: nearly every call would be sent to two targets.
+  if (plan.holdUntil === 'end' && plan.hedgeMs !== undefined)
+    report(`${where}.hedgeMs can't be combined with holdUntil 'end': leave out one of them`)
   checkRetry(plan.retry, `${where}.retry`, report)
   checkCard(plan.card, `${where}.card`, report)
 }

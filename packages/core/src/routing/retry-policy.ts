@@ -6,6 +6,7 @@ import type { RetryConfig } from '../config/config.ts'
 export const defaultRetry: Readonly<Required<RetryConfig>> = {
   attempts: 3,
   maxWaitMs: 10_000,
+  stayMs: 0,
   backoffMs: 500,
   maxBackoffMs: 8000,
   budgetRatio: 0.2,
@@ -25,6 +26,10 @@ const withoutUndefined = (settings: RetryConfig): RetryConfig =>
 
 /** Returns the targets at which a call may be retried after an error. */
 export const retryScope = ({ info }: GatewayError): RetryScope => errorKinds[info.kind].retry ?? 'none'
+
+/** Returns whether a status means that the upstream does not have the requested endpoint. */
+export const hasNoEndpoint = (status = 0): boolean =>
+  (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501
 
 /**
  * Returns the milliseconds to wait before the n-th retry (from 1), if the upstream stated no time: exponential backoff with full jitter,

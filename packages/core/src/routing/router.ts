@@ -1,6 +1,14 @@
 import { GatewayError } from '../base/errors.ts'
 import { foldName, hintOf, type JsonObject, type Member } from '../base/json/json.ts'
-import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target, TargetCondition } from '../config/config.ts'
+import type {
+  GatewayConfig,
+  HoldUntil,
+  ModelRoute,
+  RetryConfig,
+  Strategy,
+  Target,
+  TargetCondition,
+} from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { TargetLimits } from '../config/limits.ts'
 import type { ModelCard } from '../formats/model-card.ts'
@@ -51,6 +59,7 @@ export interface Plan {
   readonly preferLossless: boolean
   readonly retry: Required<RetryConfig>
   readonly hedgeMs: number | undefined
+  readonly holdUntil: HoldUntil
   /** Some targets have a `when` condition other than `'fits'`. */
   readonly conditional: boolean
   /** Some targets accept only requests that fit their context window. */
@@ -175,6 +184,7 @@ function routeOf(given: ModelRoute, retry: GatewayConfig['retry']): Route {
     preferLossless: plan?.preferLossless ?? true,
     retry: resolveRetry(retry, plan?.retry),
     hedgeMs: plan?.hedgeMs,
+    holdUntil: plan?.holdUntil ?? 'first-event',
     conditional: targets.some((target) => conditionsOf(target).when !== undefined),
     fits: targets.some((target) => conditionsOf(target).fits),
     card: plan?.card,

@@ -90,6 +90,7 @@ export const covered = {
     card: data,
     retry: data,
     hedgeMs: data,
+    holdUntil: data,
   } satisfies Covered<RoutePlan>,
   Target: {
     upstream: data,
