@@ -94,12 +94,27 @@ describe('transient failure', () => {
 })
 
 describe('failure caused by the request', () => {
-  test.each([400, 404, 413, 422])('is not retried after status %d', async (status) => {
+  test.each([400, 404, 422])('is not retried after status %d', async (status) => {
     const w = createWorld({ a: failWith(status), b: succeed })
     const answer = await runClockUntil(w.chat())
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(500)
     expect(w.calls).toHaveLength(1)
+  })
+
+  const tooLong = { code: 'context_length_exceeded', message: 'This model has a context window of 8192 tokens.' }
+  test.each([
+    ['a body', 413, {}],
+    ['a conversation', 400, tooLong],
+  ])('is not retried but sent to another target if %s is too large for one', async (_, status, error) => {
+    for (const stream of [false, true]) {
+      const w = createWorld({ a: failWith(status, {}, error), b: succeed })
+      expect((await runClockUntil(w.chat({ stream }))).status).toBe(200)
+      expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
+    }
+    const alone = createWorld({ a: failWith(status, {}, error) })
+    expect((await runClockUntil(alone.chat())).status).toBe(status)
+    expect(alone.calls).toHaveLength(1)
   })
 })
 

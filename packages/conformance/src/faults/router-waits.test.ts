@@ -71,6 +71,21 @@ describe('retry delay of an upstream', () => {
     expect(w.calls).toHaveLength(1)
   })
 
+  test('is made before another target is called, if it is no longer than stayMs', async () => {
+    const stated = (seconds: string) =>
+      createWorld(
+        { a: oneAfterAnother(failWith(429, { 'retry-after': seconds }), succeed), b: succeed },
+        { retry: { stayMs: 2000 } },
+      )
+    const short = stated('2')
+    expect((await runClockUntil(short.chat())).status).toBe(200)
+    expect(short.calls.map(({ upstream }) => upstream)).toEqual(['a', 'a'])
+    expect((short.calls[1]?.at ?? 0) - (short.calls[0]?.at ?? 0)).toBe(2000)
+    const long = stated('3')
+    expect((await runClockUntil(long.chat())).status).toBe(200)
+    expect(long.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
+  })
+
   test('is skipped if there is another target', async () => {
     const w = createWorld({ a: failWith(429, { 'retry-after': '2' }), b: succeed })
     const started = Date.now()

@@ -328,17 +328,19 @@ export class Attempt {
 
   async #holdToEnd(pump: Pump, stream: ResponseStream): Promise<void> {
     const { awaitStreamEnd } = await import('./hold-stream.ts')
-    await awaitStreamEnd(pump, stream, this.#options.holdMs, () => {
-      if (!stream.state.started) return
-      this.#hasBegun = true
+    await awaitStreamEnd(pump, stream, this.#options.holdMs, this.#canceller, () => {
       this.#restartIdleLimit()
+      if (this.#hasBegun) return
+      this.#hasBegun = true
+      // Re-armed: it waits for the limit of the first event.
+      clearTimeout(this.#timer)
+      this.ring()
       this.#recordResponse()
     })
   }
 
   #recordResponse(): void {
-    const { log, trackedAttempt: ticket, stream } = this.#options
-    recordLatency(log, ticket, this.#startedAt, stream)
+    recordLatency(this.#options.log, this.#options.trackedAttempt, this.#startedAt, this.#options.stream)
   }
 
   /** Redacts and classifies an error under a good status as one under an error status. */
@@ -347,8 +349,7 @@ export class Attempt {
       return read()
     } catch (cause) {
       if (!(cause instanceof GatewayError)) throw cause
-      const { info } = cause
-      throw toClientError(info, info.status, this.#options.target.upstream, {
+      throw toClientError(cause.info, cause.info.status, this.#options.target.upstream, {
         cause: cause.cause,
         ...(cause.hints === undefined ? {} : { hints: cause.hints }),
       })

@@ -141,7 +141,7 @@ describe('invalid models', () => {
     [
       'a plan with a misspelled field',
       { targets: ['a'], strategie: 'order' },
-      "models['m'].strategie is unknown. Known fields: targets, strategy, preferLossless, card, retry, hedgeMs",
+      "models['m'].strategie is unknown. Known fields: targets, strategy, preferLossless, card, retry, hedgeMs, holdUntil",
     ],
     [
       'an unknown strategy',
@@ -163,6 +163,16 @@ describe('invalid models', () => {
       'hedging with a single target',
       { targets: ['a'], hedgeMs: 50 },
       "models['m'].hedgeMs requires at least two targets",
+    ],
+    [
+      'an unknown holdUntil',
+      { targets: ['a'], holdUntil: 'never' },
+      "models['m'].holdUntil is 'never': write one of first-event, end",
+    ],
+    [
+      'hedging of streams that are held',
+      { targets: ['a', 'b'], holdUntil: 'end', hedgeMs: 50 },
+      "models['m'].hedgeMs can't be combined with holdUntil 'end': leave out one of them",
     ],
     [
       'invalid retry settings of a plan',
@@ -239,7 +249,7 @@ describe('valid models', () => {
 })
 
 describe('retry settings', () => {
-  const known = 'attempts, maxWaitMs, backoffMs, maxBackoffMs, budgetRatio, budgetFloor'
+  const known = 'attempts, maxWaitMs, stayMs, backoffMs, maxBackoffMs, budgetRatio, budgetFloor'
   it.each<[unknown, string | undefined]>([
     [undefined, undefined],
     [false, undefined],

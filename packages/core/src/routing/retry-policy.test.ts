@@ -66,7 +66,15 @@ describe('the retry scope of an error', () => {
     'upstream_truncated',
     'upstream_unreachable',
   ]
-  const otherTarget = ['internal', 'quota_exceeded', 'upstream_auth', 'upstream_idle_timeout', 'upstream_total_timeout']
+  const otherTarget = [
+    'request_too_large',
+    'context_length_exceeded',
+    'internal',
+    'quota_exceeded',
+    'upstream_auth',
+    'upstream_idle_timeout',
+    'upstream_total_timeout',
+  ]
   it.each(Object.keys(errorKinds) as ErrorKind[])('of kind %s is the same target, another target or none', (kind) => {
     const expected = sameTarget.includes(kind) ? 'same-target' : otherTarget.includes(kind) ? 'other-target' : 'none'
     expect(retryScope(new GatewayError(kind, 'It failed.'))).toBe(expected)
