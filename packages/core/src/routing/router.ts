@@ -59,7 +59,7 @@ export interface Plan {
   readonly preferLossless: boolean
   readonly retry: Required<RetryConfig>
   readonly hedgeMs: number | undefined
-  readonly holdUntil: HoldUntil
+  readonly holdUntil: HoldUntil | undefined
   /** Some targets have a `when` condition other than `'fits'`. */
   readonly conditional: boolean
   /** Some targets accept only requests that fit their context window. */
@@ -184,7 +184,7 @@ function routeOf(given: ModelRoute, retry: GatewayConfig['retry']): Route {
     preferLossless: plan?.preferLossless ?? true,
     retry: resolveRetry(retry, plan?.retry),
     hedgeMs: plan?.hedgeMs,
-    holdUntil: plan?.holdUntil ?? 'first-event',
+    holdUntil: plan?.holdUntil,
     conditional: targets.some((target) => conditionsOf(target).when !== undefined),
     fits: targets.some((target) => conditionsOf(target).fits),
     card: plan?.card,
