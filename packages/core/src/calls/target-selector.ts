@@ -187,7 +187,7 @@ export class TargetSelector {
     const worthIt = (): boolean => {
       const standing = this.#standing(target)
       // A target that stated a wait is rate limited until then.
-      const isReady = isCallable(standing) || (stated !== undefined && standing.state === 'limited')
+      const isReady = stated === undefined ? isCallable(standing) : standing.state !== 'failing'
       return isReady && health.spendRetry(target, retry, record.identity)
     }
     // Every untried target gets an attempt before the attempts are used up.

@@ -172,7 +172,7 @@ describe('invalid models', () => {
     [
       'hedging of streams that are held',
       { targets: ['a', 'b'], holdUntil: 'end', hedgeMs: 50 },
-      "models['m'].hedgeMs can't be combined with holdUntil 'end': leave one out",
+      "models['m'].hedgeMs excludes holdUntil 'end': leave one out",
     ],
     [
       'invalid retry settings of a plan',

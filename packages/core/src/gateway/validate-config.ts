@@ -226,7 +226,7 @@ function checkPlan(route: ModelRoute, targets: readonly Target[], where: string,
     report(`${where}.holdUntil is '${String(plan.holdUntil)}': write one of ${holdPoints.join(', ')}`)
   // A held stream has not responded until its end: nearly every call would be sent to two targets.
   if (plan.holdUntil === 'end' && plan.hedgeMs !== undefined)
-    report(`${where}.hedgeMs can't be combined with holdUntil 'end': leave one out`)
+    report(`${where}.hedgeMs excludes holdUntil 'end': leave one out`)
   checkRetry(plan.retry, `${where}.retry`, report)
   checkCard(plan.card, `${where}.card`, report)
 }

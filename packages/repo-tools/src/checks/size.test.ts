@@ -58,7 +58,7 @@ async function startOf(dir: string, entry: string, names?: readonly string[]) {
 
 /** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
-  'core/dist/index.js': 73_800,
+  'core/dist/index.js': 73_900,
   'node/dist/index.js': 14_500,
   'express/dist/index.js': 700,
   'fastify/dist/index.js': 1_500,
