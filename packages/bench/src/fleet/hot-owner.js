@@ -8,9 +8,8 @@ import { kindsOfAdmission } from './operations.js'
 import { difference, startRedis } from './redis-server.js'
 import { createTally, encode, purposeOf } from './tally.js'
 
-const connections = 8
-/** Calls that each connection sends at a time. */
-const batch = 64
+/** Connections, each with one step of a call at a time, as many processes have. So Redis reads and writes a socket for each step. */
+const connections = 256
 
 /** @param {{ seconds: number, owners: readonly number[], processes: readonly number[] }} options */
 export async function measureHotOwner({ seconds, owners, processes }) {
@@ -19,20 +18,25 @@ export async function measureHotOwner({ seconds, owners, processes }) {
     for (const count of owners) rows.push({ kind, owners: count, ...(await saturateCalls(kind, count, seconds)) })
   for (const count of processes)
     rows.push({ kind: `presence of ${count} processes`, owners: 0, ...(await saturatePresence(count, seconds)) })
+  rows.push({ kind: 'look-up of a token and its owner', owners: 1, ...(await saturateLookUp(seconds)) })
   return { seconds, rows }
 }
 
 /** @param {keyof typeof kindsOfAdmission} kind @param {number} owners @param {number} seconds */
 async function saturateCalls(kind, owners, seconds) {
   const redis = await startRedis()
-  const commands = await captureCall(redis.url, kind)
+  const scripts = await captureCall(redis.url, kind)
+  const settles = scripts.length - 1
   return saturate(redis, seconds, {
-    perCall: commands.length,
-    // Replies of both scripts are arrays of bulk strings: an asterisk begins each.
+    // Replies of all scripts are arrays of bulk strings: an asterisk begins each.
     marker: '*',
-    textOf: (lane, call) => {
+    stepsOf: (lane, call) => {
       const owner = (call + lane * 37) % owners
-      return commands.map((command) => encode(command(`req_${lane}_${call}`, owner))).join('')
+      const [reserve = '', ...settle] = scripts.map((script) => encode(script(`req_${lane}_${call}`, owner)))
+      return [
+        { text: reserve, replies: 1 },
+        { text: settle.join(''), replies: settles },
+      ]
     },
   })
 }
@@ -40,42 +44,61 @@ async function saturateCalls(kind, owners, seconds) {
 /** @param {number} processes @param {number} seconds */
 async function saturatePresence(processes, seconds) {
   const redis = await startRedis()
-  const tally = createTally()
-  /** @type {readonly string[]} */
-  let sent = []
-  tally.listen((args) => {
-    if (purposeOf(args) === 'presence') sent = args
-  })
-  const gateway = await startGatewayProcess(0, { urlFor: () => redis.url, processes: 1, tally, wrap: undefined })
-  await gateway.tokens.issue({ name: 'any' })
-  await pause(100)
-  await gateway.close()
+  const [sent = []] = await captureLookUp(redis.url, 'presence')
   const [id = ''] = sent.slice(4)
   return saturate(redis, seconds, {
-    perCall: 1,
     marker: ':',
-    textOf: (lane, call) => encode(sent.map((arg) => (arg === id ? `${id}${(call + lane * 37) % processes}` : arg))),
+    stepsOf: (lane, call) => {
+      const own = `${id}${(call + lane * 37) % processes}`
+      return [{ text: encode(sent.map((arg) => (arg === id ? own : arg))), replies: 1 }]
+    },
   })
 }
 
+/** The look-up of a token and its owner. @param {number} seconds */
+async function saturateLookUp(seconds) {
+  const redis = await startRedis()
+  const commands = await captureLookUp(redis.url, 'look-up')
+  const steps = commands.map((command) => ({ text: encode(command), replies: 1 }))
+  return saturate(redis, seconds, { marker: '$', stepsOf: () => steps })
+}
+
+/** Returns what the first call of a token in a process sends. @param {string} url @param {import('./tally.js').Purpose} purpose */
+async function captureLookUp(url, purpose) {
+  const tally = createTally()
+  /** @type {(readonly string[])[]} */
+  const sent = []
+  const gateway = await startGatewayProcess(0, { urlFor: () => url, processes: 1, tally, wrap: undefined })
+  const settings = kindsOfAdmission['budget of the owner, four limits of the token']
+  await gateway.tokens.owners.set('team', settings.owner)
+  const { secret } = await gateway.tokens.issue({ name: 'any', ...settings.token })
+  tally.listen((args) => {
+    if (purposeOf(args) === purpose) sent.push(args)
+  })
+  await pause(300)
+  await gateway.call({ secret }, { tokens: 100 })
+  await pause(100)
+  await gateway.close()
+  return sent
+}
+
+/** Commands that are sent together, and the number of their replies. @typedef {{ text: string, replies: number }} Step */
+
 /**
  * @param {import('./redis-server.js').RedisServer} redis @param {number} seconds
- * @param {{ perCall: number, marker: string, textOf: (lane: number, call: number) => string }} load
+ * @param {{ marker: string, stepsOf: (lane: number, call: number) => readonly Step[] }} load `marker`: first byte of each reply
  */
-async function saturate(redis, seconds, { perCall, marker, textOf }) {
+async function saturate(redis, seconds, { marker, stepsOf }) {
   const before = await redis.snapshot()
   const startedAt = performance.now()
   const until = startedAt + seconds * 1000
   const lanes = Array.from({ length: connections }, (_, lane) =>
-    replay(redis.port, until, { replies: perCall * batch, marker: marker.charCodeAt(0) }, (round) =>
-      Array.from({ length: batch }, (_, n) => textOf(lane, round * batch + n)).join(''),
-    ),
+    replay(redis.port, until, marker.charCodeAt(0), (call) => stepsOf(lane, call)),
   )
-  const batches = (await Promise.all(lanes)).reduce((sum, count) => sum + count, 0)
+  const calls = (await Promise.all(lanes)).reduce((sum, count) => sum + count, 0)
   const elapsed = performance.now() - startedAt
   const used = difference(before, await redis.snapshot())
   await redis.close()
-  const calls = batches * batch
   return {
     calls,
     perSecond: (calls * 1000) / elapsed,
@@ -121,34 +144,41 @@ async function captureCall(url, kind) {
 }
 
 /**
- * Sends batches on one connection, each after the response to the last, and returns their number.
- * @param {number} port @param {number} until @param {{ replies: number, marker: number }} batch the byte that begins each of its replies
- * @param {(round: number) => string} batchOf
+ * Makes calls on one connection, one step after the other, and returns their number.
+ * @param {number} port @param {number} until @param {number} marker @param {(call: number) => readonly Step[]} stepsOf
  * @returns {Promise<number>}
  */
-function replay(port, until, { replies, marker }, batchOf) {
+function replay(port, until, marker, stepsOf) {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1').setNoDelay()
-    let round = 0
+    let calls = 0
     let waiting = 0
+    let steps = stepsOf(0)
+    let next = 0
     const send = () => {
-      waiting = replies
-      socket.write(batchOf(round++))
+      const step = steps[next++]
+      waiting = step?.replies ?? 0
+      socket.write(step?.text ?? '')
     }
     socket.once('connect', send)
     socket.on('error', reject)
     socket.on('data', (data) => {
       for (const byte of data) if (byte === marker) waiting--
-      const dash = data.indexOf('-')
-      if (dash >= 0 && (dash === 0 || data[dash - 1] === 10)) {
-        reject(new Error(`Redis rejected a script: ${data.toString('latin1', dash, dash + 200)}`))
+      if (data[0] === 45) {
+        reject(new Error(`Redis rejected a command: ${data.toString('latin1', 0, 200)}`))
         socket.destroy()
         return
       }
       if (waiting > 0) return
-      if (performance.now() < until) return send()
+      if (next < steps.length) return send()
+      calls++
+      if (performance.now() < until) {
+        steps = stepsOf(calls)
+        next = 0
+        return send()
+      }
       socket.destroy()
-      resolve(round)
+      resolve(calls)
     })
   })
 }

@@ -35,7 +35,11 @@ export const dueCalls = (elapsedMs, perSecond) => Math.floor((elapsedMs * perSec
 export async function closedLoad({ calls, inFlight }, call) {
   let next = 0
   const lane = async () => {
-    while (next < calls) await call(next++)
+    while (next < calls) {
+      await call(next++)
+      // Calls without a reservation would leave no turn to their settlements.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
   await Promise.all(Array.from({ length: inFlight }, lane))
 }

@@ -42,8 +42,10 @@ export async function measureOperations({ wrap }) {
     await pause(100)
     tally.reset()
     const before = await redis.snapshot()
+    const cpuBefore = process.cpuUsage()
     await closedLoad({ calls, inFlight: 20 }, () => call({ secret }, { tokens: 100 }))
     await untilQuiet(tally)
+    const cpu = process.cpuUsage(cpuBefore)
     const used = difference(before, await redis.snapshot())
     const [reserve, settle] = [tally.of('reserve'), tally.of('settle')]
     const inside = used.commands - tally.commands() - presenceCommands * tally.of('presence').commands
@@ -56,6 +58,8 @@ export async function measureOperations({ wrap }) {
       bytesOut: (reserve.bytesOut + settle.bytesOut) / calls,
       memory: used.memory / calls,
       redisCpuMicros: (used.cpuMs * 1000) / calls,
+      /** Also counts the commands and makes the calls. */
+      gatewayCpuMicros: (cpu.user + cpu.system) / calls,
       allCommands: tally.commands(),
       infoBytes: { in: used.bytesIn, out: used.bytesOut },
     })
@@ -67,12 +71,13 @@ export async function measureOperations({ wrap }) {
   return { calls, rows, shared }
 }
 
-/** Waits until settlements, for which no call waits, have been sent. @param {import('./tally.js').Tally} tally */
+/** Waits until the settlements have been sent, for which no call waits. @param {import('./tally.js').Tally} tally */
 async function untilQuiet(tally) {
-  let sent = -1
-  while (sent < tally.of('settle').commands) {
+  let sent = 0
+  for (let unchanged = 0; unchanged < 10; unchanged++) {
+    await pause(50)
+    if (tally.of('settle').commands > sent) unchanged = 0
     sent = tally.of('settle').commands
-    await pause(500)
   }
 }
 
@@ -94,4 +99,5 @@ export const operationsTable = ({ rows }) =>
     'bytes from Redis': grouped(row.bytesOut),
     'memory kept (15 min)': `${grouped(row.memory)} B`,
     'CPU of Redis': `${grouped(row.redisCpuMicros)} µs`,
+    'CPU of the process': `${grouped(row.gatewayCpuMicros)} µs`,
   }))
