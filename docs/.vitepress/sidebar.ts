@@ -124,6 +124,7 @@ export const sidebar: readonly SidebarItem[] = [
     items: [
       page('Deploying', '/operate/deploying'),
       page('All processor cores', '/operate/workers'),
+      page('Capacity', '/scaling'),
       page('Observability', '/operate/observability'),
       page('Troubleshooting', '/operate/troubleshooting'),
       page('Security', '/operate/security'),

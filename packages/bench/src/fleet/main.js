@@ -67,6 +67,8 @@ const measurements = {
   },
 }
 
+// Servers are stopped at the exit of the process.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const only = positionals.join(' ')
 const chosen = Object.entries(measurements).filter(([name]) => name.includes(only))
 if (chosen.length === 0) throw new Error(`no measurement has a name with '${only}'`)

@@ -160,6 +160,8 @@ async function runScenario(scenario, processes, wrap) {
     notCounted: (used - counted) / used,
     callsDuring: during.length,
     admittedDuring: during.filter(({ outcome }) => outcome === 'admitted').length,
+    /** A process that is back may find a budget that others have used without Redis, and not written yet. */
+    overspendDuring: Math.max(0, admitted.filter(({ at }) => at < to).length * tokensOfCall - budget) / budget,
     unavailableDuring: during.filter(({ outcome }) => outcome === 'unavailable').length,
     unavailableAfter: failures.length,
     recoverySeconds: back.length === 0 ? 0 : (Math.max(...back) - to) / 1000,
@@ -201,6 +203,7 @@ export const outagesTable = ({ rows }) =>
     duration: `${row.faultSeconds} s`,
     'used before': percent(row.usedBefore),
     overspend: percent(row.overspend, 1),
+    'before the fault ended': percent(row.overspendDuring, 1),
     'use not counted': percent(row.notCounted, 1),
     'calls during the fault': row.callsDuring,
     'refused with 503': `${row.unavailableDuring} + ${row.unavailableAfter} after`,
