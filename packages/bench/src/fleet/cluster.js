@@ -8,13 +8,13 @@ import { kindsOfAdmission } from './operations.js'
 import { startRedis } from './redis-server.js'
 import { createTally, keysOf, purposeOf } from './tally.js'
 
-/** @typedef {import('./gateway-process.js').Wrap} Wrap */
+/** @typedef {import('./gateway-process.js').Counting} Counting */
 
 const slots = 16_384
 const calls = 2000
 
-/** @param {{ owners: readonly number[], wrap: Wrap | undefined }} options */
-export async function measureCluster({ owners, wrap }) {
+/** @param {{ owners: readonly number[], counting: Counting }} options */
+export async function measureCluster({ owners, counting }) {
   const nodes = await startCluster(3)
   const { token, owner: settings } = kindsOfAdmission['budget of the owner, four limits of the token']
   const rows = []
@@ -28,8 +28,12 @@ export async function measureCluster({ owners, wrap }) {
     const client = createCluster({ rootNodes: nodes.map(({ url }) => ({ url })) })
     client.on('error', () => {})
     await client.connect()
-    const storage = redisStorage({ client: tally.countCluster(client), prefix: `fleet-${count}:` })
-    const gateway = await createGatewayProcess(storage, 0, { processes: 1, wrap }, () => client.destroy())
+    const storage = redisStorage({
+      client: tally.countCluster(client),
+      prefix: `fleet-${count}:`,
+      leases: counting.leases === true,
+    })
+    const gateway = await createGatewayProcess(storage, 0, { processes: 1, counting }, () => client.destroy())
     /** @type {string[]} */
     const secrets = []
     for (let n = 0; n < count; n++) {

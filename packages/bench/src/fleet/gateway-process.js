@@ -5,9 +5,10 @@ import { createClient } from 'redis'
 
 /** @typedef {import('@modelgate/tokens').Storage} Storage @typedef {import('@modelgate/core').Identity} Identity */
 /**
- * Replaces the storage of a process, for example by one with leases. `--wrap <module>` names the file with it as its default export.
+ * Replaces the storage of a process. `--wrap <module>` names the file with it as its default export.
  * @typedef {(storage: Storage, at: { process: number, processes: number }) => Storage | Promise<Storage>} Wrap
  */
+/** How processes count. @typedef {{ wrap?: Wrap | undefined, leases?: boolean | undefined }} Counting */
 /** @typedef {{ secret: string } | { identity: Identity }} Caller with a token, or of the host's own login */
 /** @typedef {{ outcome: string, ms: number, admitMs: number }} Result `ms`: look-up and admission; `admitMs`: admission alone */
 /**
@@ -22,7 +23,7 @@ import { createClient } from 'redis'
  * @property {(process: number) => string} urlFor
  * @property {number} processes
  * @property {import('./tally.js').Tally} tally
- * @property {Wrap | undefined} wrap
+ * @property {Counting} [counting]
  * @property {import('@modelgate/tokens').OwnerSettings} [ownerDefaults]
  * @property {number} [staleMs]
  * @property {(message: string, process: number) => void} [onWarn]
@@ -37,18 +38,22 @@ export async function startGatewayProcess(process, fleet) {
   client.on('error', () => {})
   await client.connect()
   const logger = { warn: (/** @type {string} */ message) => fleet.onWarn?.(message, process) }
-  const redis = redisStorage({ client: fleet.tally.count(client), logger })
+  const redis = redisStorage({
+    client: fleet.tally.count(client),
+    logger,
+    leases: fleet.counting?.leases === true,
+  })
   return createGatewayProcess(redis, process, fleet, () => client.destroy())
 }
 
 /**
- * @param {Storage} redis @param {number} process @param {Pick<Fleet, 'processes' | 'wrap' | 'ownerDefaults' | 'staleMs'>} fleet
+ * @param {Storage} redis @param {number} process @param {Pick<Fleet, 'processes' | 'counting' | 'ownerDefaults' | 'staleMs'>} fleet
  * @param {() => void} disconnect @returns {Promise<GatewayProcess>}
  */
 export async function createGatewayProcess(
   redis,
   process,
-  { processes, wrap, ownerDefaults, staleMs = 0 },
+  { processes, counting: { wrap } = {}, ownerDefaults, staleMs = 0 },
   disconnect,
 ) {
   const storage = wrap === undefined ? redis : await wrap(redis, { process, processes })

@@ -68,7 +68,7 @@ async function captureLookUp(url, purpose) {
   const tally = createTally()
   /** @type {(readonly string[])[]} */
   const sent = []
-  const gateway = await startGatewayProcess(0, { urlFor: () => url, processes: 1, tally, wrap: undefined })
+  const gateway = await startGatewayProcess(0, { urlFor: () => url, processes: 1, tally })
   const settings = kindsOfAdmission['budget of the owner, four limits of the token']
   await gateway.tokens.owners.set('team', settings.owner)
   const { secret } = await gateway.tokens.issue({ name: 'any', ...settings.token })
@@ -116,7 +116,7 @@ async function captureCall(url, kind) {
   /** @type {(readonly string[])[]} */
   const sent = []
   const settings = kindsOfAdmission[kind]
-  const gateway = await startGatewayProcess(0, { urlFor: () => url, processes: 1, tally, wrap: undefined })
+  const gateway = await startGatewayProcess(0, { urlFor: () => url, processes: 1, tally })
   if ('owner' in settings) await gateway.tokens.owners.set('team', settings.owner)
   const { secret, id: tokenId } = await gateway.tokens.issue({ name: kind, ...settings.token })
   await gateway.call({ secret }, { tokens: 100 })

@@ -8,20 +8,20 @@ import { kindsOfAdmission } from './operations.js'
 import { difference, startRedis } from './redis-server.js'
 import { createTally } from './tally.js'
 
-/** @typedef {import('./gateway-process.js').Wrap} Wrap */
+/** @typedef {import('./gateway-process.js').Counting} Counting */
 
 /** Owners with one token each. Their calls are spread over all processes. */
 const owners = 4
 
-/** @param {{ sizes: readonly number[], roundTrips: readonly number[], perSecond: number, seconds: number, wrap: Wrap | undefined }} options */
-export async function measureLatency({ sizes, roundTrips, perSecond, seconds, wrap }) {
+/** @param {{ sizes: readonly number[], roundTrips: readonly number[], perSecond: number, seconds: number, counting: Counting }} options */
+export async function measureLatency({ sizes, roundTrips, perSecond, seconds, counting }) {
   const { token, owner: settings } = kindsOfAdmission['budget of the owner, four limits of the token']
   const rows = []
   for (const processes of sizes) {
     const redis = await startRedis()
     const proxy = await startDelayProxy(redis.port)
     const tally = createTally()
-    const fleet = await startFleet({ urlFor: proxy.urlFor, processes, tally, wrap })
+    const fleet = await startFleet({ urlFor: proxy.urlFor, processes, tally, counting })
     const [first] = fleet
     /** @type {string[]} */
     const secrets = []

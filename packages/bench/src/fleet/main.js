@@ -4,6 +4,7 @@
 //   --sizes 1,10,100     numbers of processes for latency       --trips 0.5,2,10   round trips in milliseconds
 //   --rate 400           calls per second of the whole fleet    --seconds 4        of each measurement
 //   --processes 100      for outages                            --scenario <text>  part of an outage's name
+//   --leases             processes use `redisStorage({ leases: true })`
 //   --wrap <module>      default export (storage, { process, processes }) => storage, for each process
 //   --json <file>        JSON output; default: packages/bench/fleet.json
 import { writeFileSync } from 'node:fs'
@@ -27,6 +28,7 @@ const { values: flags, positionals } = parseArgs({
     seconds: { type: 'string', default: '4' },
     processes: { type: 'string', default: '100' },
     scenario: { type: 'string', default: '' },
+    leases: { type: 'boolean' },
     wrap: { type: 'string' },
     json: { type: 'string', default: fileURLToPath(new URL('../../fleet.json', import.meta.url)) },
   },
@@ -35,12 +37,13 @@ const { values: flags, positionals } = parseArgs({
 const numbers = (list) => list.split(',').map(Number)
 /** @type {import('./gateway-process.js').Wrap | undefined} */
 const wrap = flags.wrap === undefined ? undefined : (await import(pathToFileURL(resolve(flags.wrap)).href)).default
+const counting = { wrap, leases: flags.leases }
 const seconds = Number(flags.seconds)
 
 /** @type {{ [name: string]: () => Promise<{ figures: object, rows: readonly { [column: string]: string | number }[] }> }} */
 const measurements = {
   operations: async () => {
-    const figures = await measureOperations({ wrap })
+    const figures = await measureOperations({ counting })
     return { figures, rows: operationsTable(figures) }
   },
   latency: async () => {
@@ -49,7 +52,7 @@ const measurements = {
       roundTrips: numbers(flags.trips),
       perSecond: Number(flags.rate),
       seconds,
-      wrap,
+      counting,
     })
     return { figures, rows: latencyTable(figures) }
   },
@@ -58,11 +61,11 @@ const measurements = {
     return { figures, rows: hotOwnerTable(figures) }
   },
   outages: async () => {
-    const figures = await measureOutages({ processes: Number(flags.processes), wrap, only: flags.scenario })
+    const figures = await measureOutages({ processes: Number(flags.processes), counting, only: flags.scenario })
     return { figures, rows: outagesTable(figures) }
   },
   cluster: async () => {
-    const figures = await measureCluster({ owners: [1, 100], wrap })
+    const figures = await measureCluster({ owners: [1, 100], counting })
     return { figures, rows: clusterTable(figures) }
   },
 }

@@ -6,17 +6,23 @@ import { closedLoad, pause } from './load.js'
 import { difference, startRedis } from './redis-server.js'
 import { createTally } from './tally.js'
 
-/** @typedef {import('./gateway-process.js').Wrap} Wrap */
+/** @typedef {import('./gateway-process.js').Counting} Counting */
 
 const many = 1e12
-const fourLimits = { requests: 1e9, inputTokens: many, outputTokens: many, concurrent: 1e6 }
+const threeLimits = { requests: 1e9, inputTokens: many, outputTokens: many }
+const ownerWithBudget = { budget: { period: /** @type {const} */ ('month'), tokens: many } }
 /** Settings of a token, and of its owner. */
 export const kindsOfAdmission = {
   'no limits': { token: {} },
   'one limit of the token': { token: { limits: { requests: 1e9 } } },
   'budget of the owner, four limits of the token': {
-    token: { owner: 'team', limits: fourLimits },
-    owner: { budget: { period: /** @type {const} */ ('month'), tokens: many } },
+    token: { owner: 'team', limits: { ...threeLimits, concurrent: 1e6 } },
+    owner: ownerWithBudget,
+  },
+  // Calls with a limit of concurrent calls use no leases.
+  'the same without the limit of concurrent calls': {
+    token: { owner: 'team', limits: threeLimits },
+    owner: ownerWithBudget,
   },
 }
 
@@ -24,15 +30,15 @@ export const kindsOfAdmission = {
 const presenceCommands = 5
 const calls = 4000
 
-/** @param {{ wrap: Wrap | undefined }} options */
-export async function measureOperations({ wrap }) {
+/** @param {{ counting: Counting }} options */
+export async function measureOperations({ counting }) {
   const rows = []
   /** @type {{ [what: string]: import('./tally.js').Traffic }} */
   const shared = {}
   for (const [kind, settings] of Object.entries(kindsOfAdmission)) {
     const redis = await startRedis()
     const tally = createTally()
-    const [gateway] = await startFleet({ urlFor: () => redis.url, processes: 1, tally, wrap })
+    const [gateway] = await startFleet({ urlFor: () => redis.url, processes: 1, tally, counting })
     if (gateway === undefined) throw new Error('no process was started')
     const { tokens, call } = gateway
     if ('owner' in settings) await tokens.owners.set('team', settings.owner)

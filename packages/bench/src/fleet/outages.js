@@ -6,7 +6,7 @@ import { openLoad, pause } from './load.js'
 import { startRedis } from './redis-server.js'
 import { createTally } from './tally.js'
 
-/** @typedef {import('./gateway-process.js').Wrap} Wrap @typedef {import('./redis-server.js').Persistence} Persistence */
+/** @typedef {import('./gateway-process.js').Counting} Counting @typedef {import('./redis-server.js').Persistence} Persistence */
 /**
  * @typedef {object} Scenario
  * @property {string} name
@@ -95,16 +95,16 @@ const scenarios = [
   },
 ]
 
-/** @param {{ processes: number, wrap: Wrap | undefined, only: string }} options */
-export async function measureOutages({ processes, wrap, only }) {
+/** @param {{ processes: number, counting: Counting, only: string }} options */
+export async function measureOutages({ processes, counting, only }) {
   const rows = []
   for (const scenario of scenarios)
-    if (scenario.name.includes(only)) rows.push(await runScenario(scenario, processes, wrap))
+    if (scenario.name.includes(only)) rows.push(await runScenario(scenario, processes, counting))
   return { processes, perSecond, tokensOfCall, callMs, roundTripMs, rows }
 }
 
-/** @param {Scenario} scenario @param {number} processes @param {Wrap | undefined} wrap */
-async function runScenario(scenario, processes, wrap) {
+/** @param {Scenario} scenario @param {number} processes @param {Counting} counting */
+async function runScenario(scenario, processes, counting) {
   const redis = await startRedis({ persistence: scenario.persistence })
   const proxy = await startDelayProxy(redis.port, roundTripMs)
   const budget = perSecond * tokensOfCall * scenario.budgetSeconds
@@ -115,7 +115,7 @@ async function runScenario(scenario, processes, wrap) {
     urlFor: proxy.urlFor,
     processes,
     tally: createTally(),
-    wrap,
+    counting,
     staleMs: scenario.staleMs,
     ownerDefaults: { budget: { period: 'month', tokens: budget } },
     onWarn: (message) => {

@@ -11,7 +11,7 @@ const speed =
 
 /** Pages that explain measurements or their history. */
 const isAboutMeasurements = (page: string): boolean =>
-  page.startsWith('docs/internals/') || page.startsWith('docs/decisions/')
+  page.startsWith('docs/internals/') || page.startsWith('docs/decisions/') || page === 'docs/scaling.md'
 
 const marked = /<!-- performance -->(.*?)<!-- \/performance -->/gs
 
