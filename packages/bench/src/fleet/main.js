@@ -18,6 +18,7 @@ import { hotOwnerTable, measureHotOwner } from './hot-owner.js'
 import { latencyTable, measureLatency } from './latency.js'
 import { measureOperations, operationsTable } from './operations.js'
 import { measureOutages, outagesTable } from './outages.js'
+import { removeServers } from './redis-server.js'
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -70,7 +71,7 @@ const measurements = {
   },
 }
 
-// Servers are stopped at the exit of the process.
+process.once('exit', removeServers)
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const only = positionals.join(' ')
 const chosen = Object.entries(measurements).filter(([name]) => name.includes(only))

@@ -21,11 +21,12 @@ import { createClient } from 'redis'
  * @typedef {{ commands: number, bytesIn: number, bytesOut: number, cpuMs: number, memory: number, scripts: number }} Snapshot
  */
 
-/** Stops the servers that a failed measurement leaves. @type {Set<() => void>} */
+/** @type {Set<() => void>} */
 const removals = new Set()
-process.once('exit', () => {
+/** Stops the servers that a failed measurement leaves. */
+export function removeServers() {
   for (const remove of removals) remove()
-})
+}
 
 /** @param {{ persistence?: Persistence, cluster?: boolean }} [options] @returns {Promise<RedisServer>} */
 export async function startRedis({ persistence = 'none', cluster = false } = {}) {
