@@ -5,7 +5,7 @@ import { consoleAssetsForEsbuild } from './packages/console/build/plugins.mjs'
 
 const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string }
 const isCore = name === '@modelgate/core'
-/** Sub-paths of core's package, with their sources. */
+/** Sub-paths of core's package that need the whole entry, with their sources. */
 const coreSubPaths = {
   adapter: 'src/gateway/adapter.ts',
   catalog: 'src/upstreams/catalog.ts',
@@ -23,7 +23,7 @@ const anywhere = new Set([
 ])
 
 /**
- * What core's entry needs at once becomes one chunk. Left to itself esbuild makes a chunk for each set of entries that share a
+ * What core's entry needs at once becomes two chunks: what the entry of chat needs, too, and the rest. Left to itself esbuild makes a chunk for each set of entries that share a
  * file, and what is loaded later is an entry as well: the start would be cut into dozens of files. So each of those is made to
  * need the whole entry, which is there long before.
  */
@@ -63,7 +63,7 @@ const entries = {
   adapter: 'src/adapter.ts',
   prometheus: 'src/prometheus.ts',
   logs: 'src/logs/index.ts',
-  ...(isCore ? coreSubPaths : {}),
+  ...(isCore ? { ...coreSubPaths, chat: 'src/gateway/chat.ts' } : {}),
 }
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */

@@ -23,8 +23,8 @@ const saidPlace = async (example: Running): Promise<Place> => {
 const startOnNode = (name: string) => () => saidPlace(startExample(`./${name}/main.js`))
 const startOn = (name: string, program: string, args: string[]) => () =>
   saidPlace(startProgram(program, [...args, fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))]))
-const startWorker = (program: string) => async () => {
-  const example = startProgram(program, ['serve', await bundledWorker('workers', folder), '--control-fd=1'])
+const startWorker = (program: string, main?: string) => async () => {
+  const example = startProgram(program, ['serve', await bundledWorker('workers', folder, main), '--control-fd=1'])
   const [, port] = await example.waitForOutput(/"socket":"http","port":(\d+)/)
   return { root: `http://127.0.0.1:${port}`, token: 'demo-token' }
 }
@@ -38,7 +38,12 @@ const starts: readonly (readonly [string, () => Promise<Place>])[] = [
   ...(deno === undefined
     ? []
     : ([['deno', startOn('deno', deno, ['run', '--no-prompt', '--allow-net', '--allow-env'])]] as const)),
-  ...(workerd === undefined ? [] : ([['workers', startWorker(workerd)]] as const)),
+  ...(workerd === undefined
+    ? []
+    : ([
+        ['workers', startWorker(workerd)],
+        ['workers, chat only', startWorker(workerd, 'src/chat.js')],
+      ] as const)),
 ]
 
 const messages = [{ role: 'user', content: 'hello' }]

@@ -23,9 +23,10 @@ interface Bundler {
 /**
  * Builds an example for Workers like wrangler: one file, and the settings of wrangler.jsonc as workerd's configuration.
  *
+ * @param mainFile replaces the main file of wrangler.jsonc
  * @returns workerd's configuration file
  */
-export async function bundledWorker(name: string, folder: string): Promise<string> {
+export async function bundledWorker(name: string, folder: string, mainFile?: string): Promise<string> {
   const source = fileURLToPath(new URL(name, import.meta.url))
   const { build } = createRequire(join(root, 'packages/conformance/package.json'))('esbuild') as Bundler
   const text = readFileSync(join(source, 'wrangler.jsonc'), 'utf8').replace(/^\s*\/\/.*$/gm, '')
@@ -35,7 +36,7 @@ export async function bundledWorker(name: string, folder: string): Promise<strin
     compatibility_flags: string[]
   }>
   await build({
-    entryPoints: [join(source, main)],
+    entryPoints: [join(source, mainFile ?? main)],
     outfile: join(folder, 'worker.mjs'),
     bundle: true,
     format: 'esm',

@@ -1,9 +1,11 @@
-import { loadWires } from '../src/formats/codec-registry.ts'
+import { loadWires, registerFormats } from '../src/formats/codec-registry.ts'
+import { everyFormat } from '../src/formats/every-format.ts'
 import { modelOperations } from '../src/operations/model-operations.ts'
 
 /** Loads what the first calls would load: a test with fake timers cannot wait for an import. */
-export const loadLazyModules = (): Promise<unknown> =>
-  Promise.all([
+export function loadLazyModules(): Promise<unknown> {
+  registerFormats(everyFormat)
+  return Promise.all([
     loadWires(['chat', 'messages', 'gemini', 'responses', 'converse']),
     import('../src/calls/hedge.ts'),
     import('../src/calls/relay-bytes.ts'),
@@ -19,3 +21,4 @@ export const loadLazyModules = (): Promise<unknown> =>
     import('../src/upstreams/request-body-edits.ts'),
     ...Object.values(modelOperations).map((load) => load()),
   ])
+}

@@ -2,6 +2,7 @@ import type { CaptureSettings } from '../accounting/call-capture.ts'
 import type { Canceller, Signal } from '../base/async.ts'
 import type { RetryScope } from '../base/error-kinds.ts'
 import type { GatewayError } from '../base/errors.ts'
+import type { UpstreamFormat } from '../base/names.ts'
 import type { Logger } from '../config/config.ts'
 import type { Attempt as AttemptEvent } from '../config/finish-event.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
@@ -9,10 +10,12 @@ import type { Limits } from '../config/limits.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 import type { Plugin } from '../config/plugin.ts'
 import type { ReferencePolicy } from '../config/references.ts'
+import type { BodyChanges, MarkedCall } from '../formats/cache-marks/conversation.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
+import type { LaneParts } from '../lanes/generation.ts'
 import type { RequestWriter, ResponseStream, TargetRequest, WholeResponse } from '../lanes/lane.ts'
 import type { CardSource } from '../routing/card-source.ts'
 import type { OverloadMemory } from '../routing/health/cooldowns.ts'
@@ -51,8 +54,21 @@ interface OwnerPolls {
   hasWarned: boolean
 }
 
+/** Returns the changes that mark the cached parts of a prompt. */
+export type CacheChanges = (format: UpstreamFormat, call: MarkedCall) => BodyChanges | undefined
+
+/** Code of calls that an edition of the gateway may leave out, as in `LaneParts`. */
+export interface CallParts extends LaneParts {
+  /** The marking of prompts for the caches of upstreams (`cache: 'auto'`). */
+  loadCacheChanges(): CacheChanges | Promise<CacheChanges>
+  /** The code of conditions (`when`). */
+  loadConditions(): ConditionsCode | Promise<ConditionsCode>
+}
+type ConditionsCode = typeof import('../routing/request-traits.ts')
+
 /** Shared by all calls under one configuration of a gateway. */
 export interface GatewayContext {
+  readonly parts: CallParts
   readonly router: Router
   readonly cards: CardSource
   readonly health: Health

@@ -1,25 +1,18 @@
 import { lazy } from '../base/async.ts'
 import type { JsonObject } from '../base/json/json.ts'
-import type { UpstreamFormat } from '../base/names.ts'
 import type { BodyChanges, MarkedCall } from '../formats/cache-marks/conversation.ts'
 import { wireCodecs } from '../formats/codec-registry.ts'
 import { requestedTier } from '../formats/shared/billed.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import { cacheAffinity, conversationId } from '../routing/affinity.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import type { PreparingCall } from './call.ts'
+import type { CacheChanges, PreparingCall } from './call.ts'
 
 const noEdits: Pick<ResolvedTarget, 'defaults' | 'overrides' | 'cache'> = {}
 
 const loadBodyEditor = lazy(async () => (await import('../upstreams/request-body-edits.ts')).editRequestBody)
 
 type BodyEditor = Awaited<ReturnType<typeof loadBodyEditor>>
-
-type CacheChanges = (format: UpstreamFormat, call: MarkedCall) => BodyChanges | undefined
-
-const loadCacheChanges = lazy(
-  async (): Promise<CacheChanges> => (await import('../formats/cache-marks/markers.ts')).cacheChanges,
-)
 
 /**
  * Applies a target's `defaults`, `overrides` and `cache`, and its host's edit, to a JSON body. Uploads pass unchanged. Returns a promise
@@ -60,7 +53,7 @@ export function editRequest(
     return editBody instanceof Promise ? editBody.then((loaded) => edit(loaded)) : edit(editBody)
   const editWith = (loaded: BodyEditor, changesFor: CacheChanges): TargetRequest =>
     edit(loaded, (value) => changesFor(cachedFormat, markedCall(call, target, value)))
-  const changesFor = loadCacheChanges()
+  const changesFor = call.shared.parts.loadCacheChanges()
   return editBody instanceof Promise || changesFor instanceof Promise
     ? Promise.all([editBody, changesFor]).then(([loaded, changes]) => editWith(loaded, changes))
     : editWith(editBody, changesFor)

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
-import { loadWire } from '../formats/codec-registry.ts'
+import { loadWire, registerFormats } from '../formats/codec-registry.ts'
+import { everyFormat } from '../formats/every-format.ts'
 import type { Loss } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { Lane, RequestWriter, TargetRequest } from '../lanes/lane.ts'
@@ -11,6 +12,8 @@ import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 import type { Candidate, PreparingCall } from './call.ts'
 import { prepareTarget } from './target-selector.ts'
 import { createCandidate } from './try-targets.ts'
+
+registerFormats(everyFormat)
 
 const target = (more: Partial<ResolvedTarget> = {}): ResolvedTarget => ({
   id: 'up/real',

@@ -3,7 +3,7 @@ import { lazy, maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async
 import type { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Limits, TargetLimits } from '../config/limits.ts'
-import type { ClientCodec, ClientWireCodec } from '../formats/codec.ts'
+import type { ClientCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
 import { callAffinity, continuesState, conversationAffinity } from '../routing/affinity.ts'
@@ -61,7 +61,7 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
       await extendAdmission(call, plan.targets)
     }
   }
-  const conditions = plan.conditional ? loadConditions(call.codec) : undefined
+  const conditions = plan.conditional ? loadConditions(call) : undefined
   const cards = plan.fits ? shared.cards.load() : undefined
   const selection = selectTargets(
     call,
@@ -160,11 +160,11 @@ interface Conditions {
   readonly codec: ClientCodec | undefined
 }
 
-const conditionsModule = lazy(() => import('../routing/request-traits.ts'))
+type ConditionalCall = Pick<SelectingCall, 'codec'> & Pick<TargetCall, 'shared'>
 
 /** Loads the conditions of a plan with `when`. Returns them without a promise once they have been loaded. */
-export function loadConditions(codec: ClientWireCodec | undefined): Conditions | Promise<Conditions> {
-  const found = conditionsModule()
+export function loadConditions({ codec, shared }: ConditionalCall): Conditions | Promise<Conditions> {
+  const found = shared.parts.loadConditions()
   const whole = codec === undefined ? undefined : loadFullCodec(codec)
   if (!(found instanceof Promise || whole instanceof Promise))
     return { matchingTargets: found.matchingTargets, codec: whole }

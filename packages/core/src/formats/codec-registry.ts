@@ -1,4 +1,5 @@
 import { lazy } from '../base/async.ts'
+import { GatewayError } from '../base/errors.ts'
 import type { AnyFormat, Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type {
   ClientCodec,
@@ -12,57 +13,74 @@ import type {
 
 type AnyCodec = ClientCodec | UpstreamCodec
 type WholeCodec<F extends AnyFormat> = F extends SharedFormat ? Codec : F extends Format ? ClientCodec : UpstreamCodec
+type WireCodecs = Record<SharedFormat, WireCodec> &
+  Record<Format, ClientWireCodec> &
+  Record<UpstreamFormat, UpstreamWireCodec>
 
-/** Loads the whole codec of each format on first use; returns it without a promise once it has been loaded. */
-export const codecLoaders: { readonly [F in AnyFormat]: () => WholeCodec<F> | Promise<WholeCodec<F>> } = {
-  chat: lazy(() => import('./chat/codec.ts').then(({ chatCodec }) => chatCodec)),
-  messages: lazy(() => import('./messages/codec.ts').then(({ messagesCodec }) => messagesCodec)),
-  gemini: lazy(() => import('./gemini/codec.ts').then(({ geminiCodec }) => geminiCodec)),
-  responses: lazy(() => import('./responses/codec.ts').then(({ responsesCodec }) => responsesCodec)),
-  converse: lazy(() => import('./converse/codec.ts').then(({ converseCodec }) => converseCodec)),
-  ollama: lazy(() => import('./ollama/codec.ts').then(({ ollamaCodec }) => ollamaCodec)),
+/** Returns a codec without a promise once it has been loaded. */
+type Loader<C> = () => C | Promise<C>
+
+/** Loaders of the codecs that an edition of the gateway has. A format without a whole codec is passed unchanged only. */
+export interface FormatLoaders {
+  readonly wires: { readonly [F in AnyFormat]?: Loader<WireCodecs[F]> }
+  readonly codecs: { readonly [F in AnyFormat]?: Loader<WholeCodec<F>> }
+  readonly dialectWires: { readonly [D in CodecDialect]?: Loader<ClientWireCodec> }
+  readonly dialectCodecs: { readonly [D in CodecDialect]?: Loader<ClientCodec> }
 }
 
+const wireLoaders: { [F in AnyFormat]?: Loader<WireCodecs[F]> } = {}
+const dialectWireLoaders: { [D in CodecDialect]?: Loader<ClientWireCodec> } = {}
+const dialectLoaders: { [D in CodecDialect]?: Loader<ClientCodec> } = {}
+const wholeLoaders: { [F in AnyFormat]?: Loader<WholeCodec<F>> } = {}
+
+/**
+ * Makes codecs loadable in this process. `createGateway` calls it with those of its edition; codecs that are known already stay. An import
+ * must not do it: bundlers leave out the codecs of other editions only if imports have no side effects (docs/decisions/0018).
+ */
+export function registerFormats({ wires, codecs, dialectWires, dialectCodecs }: FormatLoaders): void {
+  Object.assign(wireLoaders, { ...wires, ...wireLoaders })
+  Object.assign(wholeLoaders, { ...codecs, ...wholeLoaders })
+  Object.assign(dialectWireLoaders, { ...dialectWires, ...dialectWireLoaders })
+  Object.assign(dialectLoaders, { ...dialectCodecs, ...dialectLoaders })
+}
+
+/** The loaders of whole codecs. */
+export const codecLoaders: FormatLoaders['codecs'] = wholeLoaders
+
+/** Returns a codec's loader. Throws GatewayError `not_implemented` if no edition in this process has the codec. */
+function known<C>(loader: Loader<C> | undefined, format: string): Loader<C> {
+  if (loader !== undefined) return loader
+  throw new GatewayError(
+    'not_implemented',
+    `This gateway does not translate the format '${format}'. Import createGateway from '@modelgate/core'.`,
+  )
+}
+
+/** Loads the whole codec of a format on first use; returns it without a promise once it has been loaded. */
 export function loadCodec(format: SharedFormat): Codec | Promise<Codec>
 export function loadCodec(format: Format): ClientCodec | Promise<ClientCodec>
 export function loadCodec(format: UpstreamFormat): UpstreamCodec | Promise<UpstreamCodec>
 export function loadCodec(format: AnyFormat): AnyCodec | Promise<AnyCodec> {
-  return codecLoaders[format]()
-}
-
-const dialectLoaders: { readonly [D in CodecDialect]: () => ClientCodec | Promise<ClientCodec> } = {
-  'ollama-generate': lazy(() => import('./ollama/codec.ts').then(({ ollamaGenerateCodec }) => ollamaGenerateCodec)),
+  return known<AnyCodec>(wholeLoaders[format], format)()
 }
 
 const isWhole = (codec: ClientWireCodec): codec is ClientCodec => 'decodeRequest' in codec
 
 /** Returns the full codec of a call. Operations with their own codec (completions) already have a full one, dialects load theirs. */
 export const loadFullCodec = (codec: ClientWireCodec): ClientCodec | Promise<ClientCodec> =>
-  isWhole(codec) ? codec : codec.dialect === undefined ? loadCodec(codec.format) : dialectLoaders[codec.dialect]()
+  isWhole(codec)
+    ? codec
+    : codec.dialect === undefined
+      ? loadCodec(codec.format)
+      : known(dialectLoaders[codec.dialect], codec.dialect)()
 
 /** Returns whether an upstream can speak a codec's format: bodies may then pass unchanged. */
 export const isSharedCodec = (codec: ClientWireCodec): codec is WireCodec => 'tapStream' in codec
 
-/** Loads the part of each format's codec that every call needs, on first use. A new format is added here, above and to `codecs`. */
-const wireLoaders = {
-  chat: wireLoader('chat', () => import('./chat/wire.ts').then(({ chatWire }) => chatWire)),
-  messages: wireLoader('messages', () => import('./messages/wire.ts').then(({ messagesWire }) => messagesWire)),
-  gemini: wireLoader('gemini', () => import('./gemini/wire.ts').then(({ geminiWire }) => geminiWire)),
-  responses: wireLoader('responses', () => import('./responses/wire.ts').then(({ responsesWire }) => responsesWire)),
-  converse: wireLoader('converse', () => import('./converse/wire.ts').then(({ converseWire }) => converseWire)),
-  ollama: wireLoader('ollama', () => import('./ollama/wire.ts').then(({ ollamaWire }) => ollamaWire)),
-} satisfies { readonly [F in SharedFormat]: WireLoader<WireCodec> } & {
-  readonly [F in Format]: WireLoader<ClientWireCodec>
-}
-
-type WireLoader<C> = () => C | Promise<C>
-type WireCodecs = Record<SharedFormat, WireCodec> &
-  Record<Format, ClientWireCodec> &
-  Record<UpstreamFormat, UpstreamWireCodec>
-
 const loadedWires: Partial<WireCodecs> = {}
 
-function wireLoader<F extends AnyFormat>(format: F, load: () => Promise<WireCodecs[F]>): WireLoader<WireCodecs[F]> {
+/** Creates the loader of the part of a format's codec that every call needs. */
+export function wireLoader<F extends AnyFormat>(format: F, load: () => Promise<WireCodecs[F]>): Loader<WireCodecs[F]> {
   return lazy(async () => {
     const codec = await load()
     loadedWires[format] = codec
@@ -86,31 +104,36 @@ export function loadWire(
 export function loadWire(
   format: AnyFormat,
 ): ClientWireCodec | UpstreamWireCodec | Promise<ClientWireCodec | UpstreamWireCodec> {
-  return wireLoaders[format]()
+  return known<ClientWireCodec | UpstreamWireCodec>(wireLoaders[format], format)()
 }
 
-/** Loads those of several formats. Returns undefined if all have been loaded. */
+/** Loads those of several formats; formats that no edition has are ignored. Returns undefined if all have been loaded. */
 export function loadWires(formats: Iterable<AnyFormat>): Promise<void> | undefined {
-  const loading = [...formats].map((format) => loadWire(format)).filter((wire) => wire instanceof Promise)
+  const loading = [...formats]
+    .filter((format) => wireLoaders[format] !== undefined)
+    .map((format) => loadWire(format))
+    .filter((wire) => wire instanceof Promise)
   return loading.length === 0 ? undefined : Promise.all(loading).then(() => {})
 }
 
-/** The same part for dialects of formats. */
-const dialectWireLoaders: { readonly [D in CodecDialect]: WireLoader<ClientWireCodec> } = {
-  'ollama-generate': lazy(() => import('./ollama/wire.ts').then(({ ollamaGenerateWire }) => ollamaGenerateWire)),
-}
+const dialects: { readonly [D in CodecDialect]: true } = { 'ollama-generate': true }
 
 export const isCodecDialect = (dialect: string | undefined): dialect is CodecDialect =>
-  dialect !== undefined && Object.hasOwn(dialectWireLoaders, dialect)
+  dialect !== undefined && Object.hasOwn(dialects, dialect)
 
+/** The same part for dialects of formats. */
 export const loadDialectWire = (dialect: CodecDialect): ClientWireCodec | Promise<ClientWireCodec> =>
-  dialectWireLoaders[dialect]()
+  known(dialectWireLoaders[dialect], dialect)()
 
-/** The formats that clients speak: at present all. */
-export const clientFormats = Object.keys(wireLoaders) as readonly Format[]
+/** Returns the formats that clients can speak: at present all that the editions in this process have. */
+export const clientFormats = (): readonly Format[] => Object.keys(wireLoaders) as Format[]
 
-/** The formats that no upstream speaks. */
-const clientOnlyFormats: { readonly [F in Exclude<AnyFormat, UpstreamFormat>]: true } = { ollama: true }
+const upstreamFormats: { readonly [F in UpstreamFormat]: true } = {
+  chat: true,
+  messages: true,
+  gemini: true,
+  responses: true,
+  converse: true,
+}
 
-export const isUpstreamFormat = (format: string): format is UpstreamFormat =>
-  Object.hasOwn(wireLoaders, format) && !Object.hasOwn(clientOnlyFormats, format)
+export const isUpstreamFormat = (format: string): format is UpstreamFormat => Object.hasOwn(upstreamFormats, format)

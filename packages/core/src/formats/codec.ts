@@ -220,6 +220,8 @@ export interface ClientWireCodec {
   readonly format: Format
   /** Returns the codec's `checkRequest`, without a promise once it is loaded. */
   loadRequestCheck(): ClientCodec['checkRequest'] | Promise<ClientCodec['checkRequest']>
+  /** Returns the encoders of model lists, without a promise once they are loaded. */
+  loadModelList(): ModelListCodec | Promise<ModelListCodec>
   encodeError(
     error: ErrorInfo,
     requestId: string,
@@ -303,6 +305,23 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   unshownUsage?(usage: JsonObject, isShown: IsShown): readonly string[]
 }
 
+/** Encodes lists of models in a client's format. */
+export interface ModelListCodec {
+  /**
+   * Encodes the model list (`GET /v1/models`), and one entry of it. `query` selects a page; `created`: seconds since 1970, for formats whose
+   * clients expect a time. Only the models of the page are described.
+   *
+   * @throws GatewayError `invalid_request` for a page that does not exist
+   */
+  encodeModelList(
+    names: readonly string[],
+    describe: (name: string) => ModelDescription,
+    query: URLSearchParams,
+    created: number,
+  ): JsonObject
+  encodeModel(model: ModelDescription, created: number): JsonObject
+}
+
 /**
  * Returns the response to a request that concerns a model, but asks it nothing: no upstream is called. Undefined for other requests.
  * `now`: seconds since 1970.
@@ -330,20 +349,6 @@ export interface ClientCodec extends ClientWireCodec {
 
   /** Token counting; absent if the format has no endpoint for it. */
   readonly count?: CountCodec
-
-  /**
-   * Encodes the model list (`GET /v1/models`), and one entry of it. `query` selects a page; `created`: seconds since 1970, for formats whose
-   * clients expect a time. Only the models of the page are described.
-   *
-   * @throws GatewayError `invalid_request` for a page that does not exist
-   */
-  encodeModelList(
-    names: readonly string[],
-    describe: (name: string) => ModelDescription,
-    query: URLSearchParams,
-    created: number,
-  ): JsonObject
-  encodeModel(model: ModelDescription, created: number): JsonObject
 
   /** Efforts that clients of this format may request; others are approximated. */
   readonly efforts: readonly Effort[]

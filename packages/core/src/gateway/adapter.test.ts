@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { loadCodec, wireCodecs } from '../formats/codec-registry.ts'
-import { translator } from '../lanes/generation.ts'
 import { streams } from '../lanes/pass-through.ts'
 import { openai } from '../upstreams/openai.ts'
 import { adapterFunctions } from './adapter.ts'
 import { createGateway } from './create-gateway.ts'
+import { fullEdition } from './full-edition.ts'
 import type { Gateway } from './gateway.ts'
 
 const create = (): Gateway =>
@@ -34,7 +34,9 @@ it('returns the same functions for a gateway and for a copy with replaced member
 it('has loaded all modules of a call once `loaded` resolves', async () => {
   await adapterFunctions(create()).loaded()
   expect(wireCodecs.chat.loadRequestCheck()).toBeTypeOf('function')
-  expect([translator(), streams(), loadCodec('gemini')].filter((part) => part instanceof Promise)).toEqual([])
+  expect(
+    [fullEdition.parts.loadTranslation(), streams(), loadCodec('gemini')].filter((part) => part instanceof Promise),
+  ).toEqual([])
 })
 
 it.each([

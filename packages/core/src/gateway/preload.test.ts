@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { codecLoaders, wireCodecs } from '../formats/codec-registry.ts'
-import { translator } from '../lanes/generation.ts'
+import { codecLoaders, registerFormats, wireCodecs } from '../formats/codec-registry.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'
+import { fullEdition } from './full-edition.ts'
 import { loadInTurn, preload, preloadedParts } from './preload.ts'
 
+registerFormats(fullEdition.formats)
+
 describe('preloaded modules', () => {
-  const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
+  const parts = preloadedParts(fullEdition, { claude: anthropic({ apiKey: 'k' }) })
 
   it('start with the format of the upstreams, and its request check', async () => {
     const [loadFormat, loadCheck] = parts
@@ -17,7 +19,7 @@ describe('preloaded modules', () => {
   })
 
   it('include the translation, and then the codecs, those of the upstreams first', () => {
-    const inOrder = [translator, codecLoaders.messages, codecLoaders.chat]
+    const inOrder = [fullEdition.parts.loadTranslation, codecLoaders.messages, codecLoaders.chat]
     expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
   })
 
@@ -26,7 +28,7 @@ describe('preloaded modules', () => {
   })
 
   it('are empty if no upstream serves chat', () => {
-    expect(preloadedParts({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
+    expect(preloadedParts(fullEdition, { vectors: voyage({ apiKey: 'k' }) })).toEqual([])
   })
 
   it('can all be loaded', async () => {
@@ -65,7 +67,7 @@ describe('preloading', () => {
     const fail = () => {
       throw new Error('no such file')
     }
-    preload({ claude: anthropic({ apiKey: 'k' }) }, fail)
+    preload(fullEdition, { claude: anthropic({ apiKey: 'k' }) }, fail)
     // Vitest fails on unhandled rejections.
     await new Promise((resolve) => setTimeout(resolve))
   })

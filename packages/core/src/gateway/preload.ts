@@ -1,8 +1,8 @@
 import { streamRelay } from '../calls/attempt.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import { clientFormats, codecLoaders, isSharedCodec, isUpstreamFormat, loadWire } from '../formats/codec-registry.ts'
-import { translator } from '../lanes/generation.ts'
 import { streams } from '../lanes/pass-through.ts'
+import type { Edition } from './edition.ts'
 import { loadLazyBody } from './read-body.ts'
 
 /**
@@ -12,9 +12,13 @@ import { loadLazyBody } from './read-body.ts'
  * @param isCalled whether a call has arrived
  * @returns a promise that resolves at the end of the loading, and never rejects
  */
-export function preload(upstreams: GatewayConfig['upstreams'], isCalled: () => boolean): Promise<void> {
+export function preload(
+  edition: Edition,
+  upstreams: GatewayConfig['upstreams'],
+  isCalled: () => boolean,
+): Promise<void> {
   // A call that needs a module which cannot be loaded reports it.
-  return loadInTurn(preloadedParts(upstreams), isCalled).catch(() => {})
+  return loadInTurn(preloadedParts(edition, upstreams), isCalled).catch(() => {})
 }
 
 /** Runs loaders one after another until a call arrives or a loader fails. */
@@ -26,10 +30,10 @@ export async function loadInTurn(loaders: readonly (() => unknown)[], isCalled: 
 }
 
 /** The loaders of all modules that calls can need, the likeliest first: formats that upstreams speak before the other ones. */
-export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => unknown)[] {
+export function preloadedParts(edition: Edition, upstreams: GatewayConfig['upstreams']): (() => unknown)[] {
   const spoken: ReadonlySet<string> = new Set(Object.values(upstreams).flatMap(({ formats }) => Object.keys(formats)))
   if (spoken.size === 0) return []
-  const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
+  const clients = [...clientFormats()].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
   const edits = Object.values(upstreams).flatMap(({ quirks }) =>
     clients.map((format) => async () => {
       const codec = await loadWire(format)
@@ -41,8 +45,8 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
     ...edits,
     streamRelay,
     streams,
-    translator,
-    ...new Set([...[...spoken].filter(isUpstreamFormat), ...clients].map((format) => codecLoaders[format])),
+    ...(edition.translates ? [edition.parts.loadTranslation] : []),
+    ...new Set([...[...spoken].filter(isUpstreamFormat), ...clients].flatMap((format) => codecLoaders[format] ?? [])),
     loadLazyBody,
   ]
 }

@@ -7,12 +7,10 @@ import type { JsonObject } from '../base/json/json.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
-import { adaptations } from '../formats/adaptations/adaptations.ts'
 import type { ClientWireCodec } from '../formats/codec.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
 import { boundedTransport, type Transport } from '../http/transport.ts'
-import { handlerOf } from '../operations/handlers.ts'
 import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route.ts'
 import { authenticate } from './authenticate.ts'
@@ -72,7 +70,7 @@ export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Ha
       const authenticating = authenticateCall(call)
       if (authenticating !== undefined) await authenticating
     }
-    const loading = handler ?? handlerOf(call.route)
+    const loading = handler ?? call.snapshot.edition.handlerOf(call.route)
     const reply = await (loading instanceof Promise ? await loading : loading)(call)
     call.record.capture?.setReply(reply)
     if (handle !== undefined || !continuesAfterReply(reply)) call.end({ status: reply.status, outcome: 'finished' })
@@ -82,10 +80,8 @@ export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Ha
   }
 }
 
-const loadCapture = lazy(() => import('../calls/capture/capture.ts').then(({ createCapture }) => createCapture))
-
-async function startCapture({ record, inbound }: GatewayCall, settings: CaptureSettings): Promise<void> {
-  const loading = loadCapture()
+async function startCapture({ record, inbound, snapshot }: GatewayCall, settings: CaptureSettings): Promise<void> {
+  const loading = snapshot.edition.loadCapture()
   const create = loading instanceof Promise ? await loading : loading
   record.capture = create(record.requestId, inbound, settings)
 }
@@ -284,7 +280,7 @@ export class GatewayCall implements RoutedCall {
     const scheme = referenceSchemeOf(route)
     if (route.adaptation !== undefined) {
       const { operation } = route
-      const loading = adaptations[route.adaptation]()
+      const loading = this.snapshot.parts.loadAdaptation(route.adaptation)
       return Promise.resolve(loading).then(({ [operation]: edits }) =>
         readJsonBody(inbound, validate, limits, { rewrite: (body) => edits?.editRequest?.(body), scheme }),
       )

@@ -16,17 +16,18 @@ import { boundedTransport, type Transport } from '../http/transport.ts'
 import { defaultErrorFormat } from '../operations/client-codec.ts'
 import { createMatcher, type RouteMatcher } from '../operations/match-route.ts'
 import { noticedScheme, storedScheme } from '../operations/references/notice.ts'
-import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
+import { guardedStore, loadOwnership, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
-import { routes } from '../operations/routes.ts'
 import { createCardSource } from '../routing/card-source.ts'
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
 import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
+import type { Edition } from './edition.ts'
 import { checkConfig } from './validate-config.ts'
 
 /** Everything derived from one configuration. `reconfigure` replaces it as a whole: a call ends under the snapshot it began with. */
 export interface ConfigSnapshot extends HandlerConfig {
+  readonly edition: Edition
   readonly routes: readonly Route[]
   /** The store in this process's memory. Later configurations without a store use it too. */
   readonly defaultStore: ResponseStore
@@ -47,11 +48,12 @@ export interface ConfigSnapshot extends HandlerConfig {
  * @throws TypeError for an invalid configuration, with what to write instead
  */
 export function createSnapshot(
+  edition: Edition,
   config: GatewayConfig,
   notify: (notice: CircuitChanged | CooldownStarted) => void,
   before?: ConfigSnapshot,
 ): ConfigSnapshot {
-  checkConfig(config)
+  checkConfig(config, edition.checkConfig)
   const { basePath = '', responses = {} } = config
   const limits = resolveLimits(config.limits)
   const logger = toLogger(config.logger)
@@ -61,7 +63,7 @@ export function createSnapshot(
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
-    (await loadResponseStore()).createCallerRecords(
+    (await loadOwnership()).createCallerRecords(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
@@ -71,8 +73,9 @@ export function createSnapshot(
   const plugins = resolvePlugins(config)
   const references = resolveReferences(config.references)
   const shared: GatewayContext = {
+    parts: edition.parts,
     router: createRouter(config),
-    cards: createCardSource(config.modelCards),
+    cards: createCardSource(config.modelCards, edition.loadCardTable),
     health: createHealth(
       config.breaker,
       config.health,
@@ -95,9 +98,11 @@ export function createSnapshot(
     claim:
       store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
-  const table = Object.freeze([...routes, ...pluginRoutes(plugins)])
+  const table = Object.freeze([...edition.routes, ...pluginRoutes(plugins)])
   const matchPath = createMatcher(table)
   return {
+    edition,
+    parts: edition.parts,
     config,
     shared,
     routes: table,
@@ -110,8 +115,8 @@ export function createSnapshot(
     loadFormats: formatLoader(config),
     recordsOf,
     async checkReferences(scheme, request, identity) {
-      const store = await loadResponseStore()
-      return store.checkReferences(scheme, request, await recordsOf(identity), references)
+      const ownership = await loadOwnership()
+      return ownership.checkReferences(scheme, request, await recordsOf(identity), references)
     },
     async resolveReferences(route, request, identity) {
       if (route.usesStoredResponses !== true) {
@@ -119,7 +124,7 @@ export function createSnapshot(
         const holder = scheme === undefined ? undefined : await this.checkReferences(scheme, request, identity)
         return { request, stored: holder && { holder } }
       }
-      const store = await loadResponseStore()
+      const store = await edition.parts.loadResponseStore()
       const { bodyBytes } = shared.limits
       const records = await recordsOf(identity)
       const options = { policy: references, maxChars: bodyBytes }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../base/json/json.ts'
+import type { Format } from '../base/names.ts'
 import { known, type ReportProblem, reportAllProblems } from '../base/problems.ts'
 import type {
   BreakerConfig,
@@ -14,7 +15,6 @@ import { defaultLimits, type Limits } from '../config/limits.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
 import { resolveReferences } from '../config/references.ts'
 import { isUpstreamFormat } from '../formats/codec-registry.ts'
-import { routes } from '../operations/routes.ts'
 import { defaultBreaker } from '../routing/health/circuit-breaker.ts'
 import { lossPolicies } from '../routing/loss-policy.ts'
 import { matchesModel } from '../routing/model-patterns.ts'
@@ -23,12 +23,13 @@ import { routeTargets } from '../routing/router.ts'
 import { checkCard, checkModelCards } from '../upstreams/model-cards/check-card.ts'
 
 /** The formats that have an endpoint for counting tokens. */
-const countedFormats: ReadonlySet<string> = new Set(
-  routes.filter(({ operation }) => operation === 'count-tokens').map(({ format }) => format),
-)
+const countedFormats: ReadonlySet<string> = new Set<Format>(['messages', 'gemini', 'responses', 'converse'])
 
 /** Checks a configuration once, at the start. Throws one TypeError with all its problems and what to write instead. */
-export function checkConfig(config: GatewayConfig): void {
+export function checkConfig(
+  config: GatewayConfig,
+  checkForEdition?: (config: GatewayConfig, report: ReportProblem) => void,
+): void {
   const isEmpty = Object.keys(config.upstreams ?? {}).length === 0
   reportAllProblems(
     (report) => checkAuth(config, report),
@@ -44,6 +45,7 @@ export function checkConfig(config: GatewayConfig): void {
     (report) => checkOptions(config, report),
     (report) => checkCompaction(config, report),
     (report) => checkLimits(config.limits, report),
+    (report) => checkForEdition?.(config, report),
     () => {
       resolveReferences(config.references)
     },

@@ -1,16 +1,14 @@
-import { lazy } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { TargetTraits, WireCodec } from '../formats/codec.ts'
 import { isSharedCodec, wireCodecs } from '../formats/codec-registry.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
-import type { FrameFraming, Framing } from '../http/framing/framing.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
-import type { OpenFrameStream } from './frame-stream.ts'
-import type { framedStream } from './framed-stream.ts'
+import type { framedLane } from './framed-lane.ts'
+import type { translate } from './generation-translation.ts'
 import {
   type Generation,
   type Lane,
@@ -19,14 +17,27 @@ import {
   type StoredState,
   type TargetRequest,
 } from './lane.ts'
-import { type PassThroughLane, passThroughLane } from './pass-through.ts'
+import { passThroughLane } from './pass-through.ts'
+
+/**
+ * Code of lanes that an edition of the gateway may leave out. Each function returns its code without a promise once it is loaded, and
+ * rejects with a GatewayError if the edition does not have it.
+ */
+export interface LaneParts {
+  /** The translation into other formats. */
+  loadTranslation(): typeof translate | Promise<typeof translate>
+  /** Streams that are not server-sent events. */
+  loadFramedLane(): typeof framedLane | Promise<typeof framedLane>
+}
 
 /** Writes generation requests. */
 export class GenerationWriter implements RequestWriter {
   readonly #generation: Generation
+  readonly #parts: LaneParts
 
-  constructor(generation: Generation) {
+  constructor(generation: Generation, parts: LaneParts) {
     this.#generation = generation
+    this.#parts = parts
   }
 
   /**
@@ -51,7 +62,7 @@ export class GenerationWriter implements RequestWriter {
           : loading.then(() => this.#passThrough(own, target, traits))
     } else {
       const formats = own !== undefined ? [own.format] : formatsFor(upstream, model)
-      const loading = translator()
+      const loading = this.#parts.loadTranslation()
       lane =
         loading instanceof Promise
           ? loading.then((translate) => translate(this.#generation, target, policy, formats))
@@ -67,37 +78,13 @@ export class GenerationWriter implements RequestWriter {
     const plain = passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
     const lane = traits.hostedBody === undefined ? plain : { ...plain, isHosted: true }
     if (framing === undefined) return lane
-    if (!hasFrames(framing) || framing.name !== upstream.hosting?.[codec.format]?.framing) {
-      const loading = framedStreams()
-      return loading instanceof Promise
-        ? loading.then((open) => framedLane(lane, framing, open))
-        : framedLane(lane, framing, loading)
-    }
-    const loading = frameStreams()
+    const hostFraming = upstream.hosting?.[codec.format]?.framing
+    const loading = this.#parts.loadFramedLane()
     return loading instanceof Promise
-      ? loading.then((open) => frameLane(lane, framing, open))
-      : frameLane(lane, framing, loading)
+      ? loading.then((framed) => framed(lane, framing, hostFraming))
+      : loading(lane, framing, hostFraming)
   }
 }
-
-/** Loads the pass-through of binary frames, with the first call that needs it. */
-const frameStreams = lazy(() => import('./frame-stream.ts').then(({ frameStream }) => frameStream))
-
-/** The same for other framings than server-sent events. */
-const framedStreams = lazy(() => import('./framed-stream.ts').then(({ framedStream }) => framedStream))
-
-const framedLane = (lane: PassThroughLane, framing: Framing, open: typeof framedStream): Lane => ({
-  ...lane,
-  openStream: () => open(lane.openStream(), framing),
-})
-
-const hasFrames = (framing: Framing): framing is FrameFraming => 'read' in framing
-
-const frameLane = (lane: PassThroughLane, framing: FrameFraming, open: OpenFrameStream): Lane => ({
-  ...lane,
-  readsFrames: true,
-  openStream: () => lane.openWith((options) => open({ ...options, framing })),
-})
 
 /**
  * Returns whether the text of a body contains the prefix of a seal of another format. Such a body must not pass unchanged. The search
@@ -127,9 +114,6 @@ export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarge
 /** Returns whether a client's bodies have the form that the upstream's host reads, in place of their vendor's own. */
 const isHostedAlike = ({ hostedBody, format }: WireCodec, { hosting }: Upstream): boolean =>
   hostedBody !== undefined && hostedBody === hosting?.[format]?.body
-
-/** Loads the translation of generation requests, with the first call that needs it. */
-export const translator = lazy(() => import('./generation-translation.ts').then(({ translate }) => translate))
 
 /** Throws a GatewayError for a target that must not get the request's references to stored state. `isOwn`: it speaks the client's format. */
 export function checkStoredState(

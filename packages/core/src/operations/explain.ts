@@ -70,14 +70,25 @@ export async function explain(
   const { request, stored } = await snapshot.resolveReferences(route, received, identity)
   const { limits, references } = shared
   const client = codec.clientQuirks?.((name) => inbound.header(name))
-  const own = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references, stored })
-  const adapt = await loadAdapter(route)
+  const own = new GenerationWriter(
+    {
+      codec,
+      request,
+      stream: record.stream,
+      client,
+      limits,
+      references,
+      stored,
+    },
+    shared.parts,
+  )
+  const adapt = await loadAdapter({ route, snapshot })
   const writer = adapt === undefined ? own : adapt(own, request)
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
   const requestedPolicy = parseLossPolicy(inbound.header(lossPolicyHeader))
   const plan = planFor(call)
   const cards = plan.fits ? await shared.cards.load() : undefined
-  const selection = selectTargets(call, plan, plan.conditional ? await loadConditions(codec) : undefined, cards)
+  const selection = selectTargets(call, plan, plan.conditional ? await loadConditions(call) : undefined, cards)
   const { latencies } = shared.health
   const explained: ExplainedTarget[] = []
   // Nothing is called, so no target is due to be measured again.

@@ -7,14 +7,12 @@ import type { ClientWireCodec } from '../formats/codec.ts'
 import { isUpstreamFormat } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Framing, FramingName } from '../http/framing/framing.ts'
-import { framings } from '../http/framing/framings.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { MediaFetching } from '../lanes/lane.ts'
 import { speaks } from '../upstreams/outgoing-call.ts'
 import { type Adapter, loadAdapter } from './load-adapter.ts'
 import { noticedScheme } from './references/notice.ts'
-import { loadResponseStore } from './responses/store.ts'
 import type { GenerationState, Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
 
 /** Handles chat generation in any format. */
@@ -36,12 +34,12 @@ export const handleGenerate: Handler = async (call) => {
   record.tokenCounting = { output: codec.outputBound, textFields: codec.textFields }
   if (isBackground(codec, fields)) record.background = true
   if (inbound.query !== '' && asksToExplain(inbound)) {
-    const { explainOverHttp } = await import('./explain.ts')
+    const { explainOverHttp } = await snapshot.parts.loadExplanation()
     return jsonReply(record, (await explainOverHttp(call, request)) as unknown as JsonObject)
   }
   // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
   if (route.usesStoredResponses === true && (snapshot.keepsResponses || request.outline === undefined)) {
-    const { generateAndStore } = await loadResponseStore()
+    const { generateAndStore } = await snapshot.parts.loadResponseStore()
     return await generateAndStore(call, request, await snapshot.recordsOf(record.identity), generate)
   }
   const scheme = noticedScheme(route, request)
@@ -58,11 +56,11 @@ export const handleGenerate: Handler = async (call) => {
  * @param state how the request depends on stored responses
  */
 export function generate(call: RoutedCall, request: RequestBody, state?: GenerationState): Promise<Reply> {
-  const adapting = loadAdapter(call.route)
+  const adapting = loadAdapter(call)
   if (adapting !== undefined) return adapting.then((adapt) => generateFramed(call, request, state, undefined, adapt))
   const name = call.record.stream ? framingOf(call.route, call.inbound) : undefined
   if (name === undefined) return generateFramed(call, request, state, undefined)
-  const framing = framings[name]()
+  const framing = call.snapshot.parts.loadFraming(name)
   return framing instanceof Promise
     ? framing.then((loaded) => generateFramed(call, request, state, loaded))
     : generateFramed(call, request, state, framing)
@@ -77,18 +75,21 @@ function generateFramed(
 ): Promise<Reply> {
   const { stream } = record
   const { limits, references } = shared
-  const own = new GenerationWriter({
-    codec,
-    request,
-    stream,
-    framing,
-    client: codec.clientQuirks?.((name) => inbound.header(name)),
-    limits,
-    references,
-    kept: state?.kept,
-    media: shared.media === undefined ? undefined : mediaFetching(shared.media, shared, signal),
-    stored: state?.stored,
-  })
+  const own = new GenerationWriter(
+    {
+      codec,
+      request,
+      stream,
+      framing,
+      client: codec.clientQuirks?.((name) => inbound.header(name)),
+      limits,
+      references,
+      kept: state?.kept,
+      media: shared.media === undefined ? undefined : mediaFetching(shared.media, shared, signal),
+      stored: state?.stored,
+    },
+    shared.parts,
+  )
   const { modelPlaces } = codec
   const writer = adapt === undefined ? own : adapt(own, request)
   const plan = state?.plan

@@ -218,7 +218,7 @@ async function run(
   record.expected = dialect.expectedUse?.(value)
   const { limits, references } = shared
   const own = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })
-  const adapt = await loadAdapter(route)
+  const adapt = await loadAdapter({ route, snapshot })
   const writer = adapt === undefined ? own : adapt(own, request)
   const modelPlaces = placesOf(operation.name, dialect.name)
   // Without the codec: a chat codec would read affinity and traits from bodies that are not chat requests.

@@ -5,8 +5,7 @@ import { jsonReply } from '../calls/reply.ts'
 import { toCohereList, toCohereModel } from '../formats/chat/cohere-list.ts'
 import { toMistralList, toMistralModel } from '../formats/chat/mistral-list.ts'
 import { toOpenRouterList, toOpenRouterModel } from '../formats/chat/openrouter-list.ts'
-import type { ClientCodec } from '../formats/codec.ts'
-import { loadFullCodec } from '../formats/codec-registry.ts'
+import type { ClientWireCodec } from '../formats/codec.ts'
 import { toPublisherList, toPublisherModel } from '../formats/gemini/publisher-list.ts'
 import type { ModelDescription } from '../formats/model-card.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -26,7 +25,7 @@ function firstListed(): number {
 
 /** Returns the models that a caller may use, in the client's format. The query may request a page. */
 export const handleListModels: Handler = async ({ codec, shared, record, inbound, route }) => {
-  const { encodeModelList } = await loadFullCodec(codec)
+  const { encodeModelList } = await codec.loadModelList()
   const describe = await modelDescriber(shared, false)
   const names = shared.router.list(record.identity)
   const query = new URLSearchParams(inbound.query)
@@ -39,7 +38,7 @@ export const handleGetModel: Handler = async (call) => {
   const { codec, shared, record, route, params } = call
   const model = params.model ?? modelIn(await call.readBody(anyBody))
   checkKnown(model, shared.router.has(model, record.identity))
-  const { encodeModel } = await loadFullCodec(codec)
+  const { encodeModel } = await codec.loadModelList()
   const describe = await modelDescriber(shared, false)
   const description = describe(model)
   return jsonReply(record, dialectOf(route, codec).entry(encodeModel(description, firstListed()), description))
@@ -96,7 +95,7 @@ const listDialects: Readonly<Record<NonNullable<Route['listDialect']>, ListDiale
 }
 
 /** Returns the dialect of a route. A header may have selected another format than the route's own, which has no dialects. */
-const dialectOf = ({ listDialect, format }: Route, codec: Pick<ClientCodec, 'format'>): ListDialect =>
+const dialectOf = ({ listDialect, format }: Route, codec: Pick<ClientWireCodec, 'format'>): ListDialect =>
   listDialect === undefined || codec.format !== format ? unchanged : listDialects[listDialect]
 
 function checkKnown(name: string, isKnown: boolean): void {

@@ -2,25 +2,63 @@ import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
 import type { Signal } from '../base/async.ts'
 import type { JsonObject } from '../base/json/json.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
-import type { GatewayContext, TargetCall } from '../calls/call.ts'
+import type { CallParts, GatewayContext, TargetCall } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
+import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
 import type { PluginRoute } from '../config/plugin.ts'
+import type { ReferencePolicy } from '../config/references.ts'
+import type { Adaptation } from '../formats/adaptations/adaptation.ts'
 import type { AdaptationName } from '../formats/adaptations/adaptations.ts'
 import type { ClientCodec, ClientWireCodec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import type { FramingName } from '../http/framing/framing.ts'
+import type { Framing, FramingName } from '../http/framing/framing.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { Generation, RequestWriter, StoredState } from '../lanes/lane.ts'
 import type { ObjectKind } from '../upstreams/upstream.ts'
 import type { CallerRecords } from './responses/records.ts'
 
+/** Code that an edition of the gateway may leave out, as in `LaneParts`. */
+export interface HandlerParts extends CallParts {
+  /** The code that stores responses and resolves references to them. */
+  loadResponseStore(): ResponseStoreCode | Promise<ResponseStoreCode>
+  loadAdaptation(name: AdaptationName): Adaptation | Promise<Adaptation>
+  /** Edits of exchanges with clients that need an adaptation. */
+  loadAdaptedLane(): AdaptedLane | Promise<AdaptedLane>
+  loadFraming(name: FramingName): Framing | Promise<Framing>
+  loadExplanation(): Promise<ExplanationCode>
+}
+type AdaptedLane = typeof import('../lanes/adapted.ts')
+
+/** The functions of `responses/index.ts`. */
+interface ResponseStoreCode {
+  generateAndStore(
+    call: RoutedCall,
+    received: RequestBody,
+    records: CallerRecords,
+    generate: GenerateResponse,
+  ): Promise<Reply>
+  resolveReferences(
+    scheme: ReferenceScheme,
+    request: RequestBody,
+    records: CallerRecords,
+    options: { readonly policy: ReferencePolicy; readonly maxChars: number },
+  ): Promise<{ readonly request: RequestBody } & Pick<StoredState, 'onlyUpstream' | 'unknown' | 'notOwned'>>
+}
+
+/** The functions of `explain.ts`. */
+interface ExplanationCode {
+  explainOverHttp(call: RoutedCall, request: RequestBody): Promise<Explanation>
+  explain(call: RoutedCall, received: RequestBody, hidesConfigured: boolean): Promise<Explanation>
+}
+
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
 export interface HandlerConfig {
   readonly config: GatewayConfig
   readonly shared: GatewayContext
+  readonly parts: HandlerParts
   /** Replaces the adapter's transport. */
   readonly transport: Transport | undefined
   /** Responses are stored for later calls. */

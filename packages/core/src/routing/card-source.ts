@@ -1,5 +1,6 @@
 import { lazy } from '../base/async.ts'
 import type { ModelCardsConfig } from '../config/config.ts'
+import type { ModelCardRow } from '../formats/model-card.ts'
 import type { TargetCards } from './target-cards.ts'
 
 /** The model cards of a configuration. They are loaded when they are first needed (docs/decisions/0018). */
@@ -9,11 +10,15 @@ export interface CardSource {
   load(): TargetCards | Promise<TargetCards>
 }
 
-export const createCardSource = ({ table, prices }: ModelCardsConfig = {}): CardSource => ({
+/** @param loadShippedTable returns the rows of the shipped table; none in an edition without it */
+export const createCardSource = (
+  { table, prices }: ModelCardsConfig = {},
+  loadShippedTable: () => Promise<readonly ModelCardRow[]>,
+): CardSource => ({
   showsPrices: prices === true,
   load: lazy(async () => {
     const { createTargetCards } = await import('./target-cards.ts')
     if (table === false) return createTargetCards([])
-    return createTargetCards((table ?? (await import('../upstreams/model-cards/table.ts')).modelCards).cards)
+    return createTargetCards(table === undefined ? await loadShippedTable() : table.cards)
   }),
 })

@@ -1,7 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { capabilities } from './capabilities.ts'
 import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
-import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -23,8 +22,6 @@ export const chatCodec: Codec = {
   encodeResponse,
   decodeStream,
   encodeStream,
-  encodeModelList,
-  encodeModel,
   fieldPointers,
   sealsInCallIds: true,
   responsePointers,

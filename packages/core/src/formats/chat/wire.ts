@@ -19,6 +19,7 @@ import type { QuirkEdits } from './quirks.ts'
 export const chatWire: WireCodec = {
   format: 'chat',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadModelList: lazy(() => import('./model-list.ts')),
   decodeError,
   encodeError,
   prepareWireEdit: prepareWireEdit,

@@ -15,6 +15,7 @@ export const converseWire: WireCodec = {
   format: 'converse',
   requestIdHeader: 'x-amzn-requestid',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadModelList: lazy(() => import('./model-list.ts')),
   decodeError,
   encodeError,
   wireEdit: () => undefined,

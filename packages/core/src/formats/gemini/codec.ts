@@ -2,7 +2,6 @@ import type { Codec } from '../codec.ts'
 import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
 import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
-import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -25,8 +24,6 @@ export const geminiCodec: Codec = {
   decodeStream,
   encodeStream,
   count,
-  encodeModelList,
-  encodeModel,
   fieldPointers,
   responsePointers,
   unshownUsage,

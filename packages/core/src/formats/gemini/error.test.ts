@@ -5,6 +5,7 @@ import type { Json } from '../../base/json/json.ts'
 import type { ModelDescription } from '../model-card.ts'
 import { geminiCodec } from './codec.ts'
 import { isResponse } from './error.ts'
+import { encodeModel, encodeModelList } from './model-list.ts'
 
 const google = (code: number, status: string, message: string, details?: Json): Json => ({
   error: { code, message, status, ...(details === undefined ? {} : { details }) },
@@ -178,7 +179,7 @@ describe('an error response to a client', () => {
 
 test('lists models under their resource names', () => {
   const describe = (id: string): ModelDescription => ({ id, operations: ['generate'] })
-  expect(geminiCodec.encodeModelList(['a', 'b/c'], describe, new URLSearchParams(), 0)).toMatchObject({
+  expect(encodeModelList(['a', 'b/c'], describe, new URLSearchParams())).toMatchObject({
     models: [
       {
         name: 'models/a',
@@ -188,7 +189,7 @@ test('lists models under their resource names', () => {
       { name: 'models/b/c' },
     ],
   })
-  expect(geminiCodec.encodeModel(describe('a'), 0)).toMatchObject({ name: 'models/a' })
+  expect(encodeModel(describe('a'))).toMatchObject({ name: 'models/a' })
 })
 
 const overloaded = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }

@@ -10,6 +10,7 @@ import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 export const geminiWire: WireCodec = {
   format: 'gemini',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadModelList: lazy(() => import('./model-list.ts')),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   unknownMember: (name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`,

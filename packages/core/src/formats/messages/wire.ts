@@ -11,6 +11,7 @@ import { tapResponse, tapStream } from './tap.ts'
 export const messagesWire: WireCodec = {
   format: 'messages',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadModelList: lazy(() => import('./model-list.ts')),
   decodeError,
   encodeError,
   wireEdit,

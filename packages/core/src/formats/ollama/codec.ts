@@ -1,7 +1,6 @@
 import type { ClientCodec } from '../codec.ts'
 import { capabilities } from './capabilities.ts'
 import { defaults, efforts, fieldPointers, generatePointers } from './fields.ts'
-import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeGenerate, decodeRequest } from './request-decode.ts'
 import { encodeResponse } from './response-encode.ts'
 import { chatShape, generateShape } from './shapes.ts'
@@ -17,8 +16,6 @@ export const ollamaCodec: ClientCodec = {
   decodeRequest,
   encodeResponse: (response, context) => encodeResponse(response, context, chatShape),
   encodeStream: (context) => encodeStream(context, chatShape),
-  encodeModelList,
-  encodeModel,
   fieldPointers,
   sealsInCallIds: true,
   efforts,

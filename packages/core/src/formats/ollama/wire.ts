@@ -10,6 +10,7 @@ const loadIdle = () => import('./idle.ts')
 export const ollamaWire: ClientWireCodec = {
   format: 'ollama',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadModelList: lazy(() => import('./model-list.ts')),
   encodeError,
   textFields: textFields('content'),
   modelPlaces: modelPlaces(routerPlaces),

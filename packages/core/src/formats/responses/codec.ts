@@ -1,4 +1,3 @@
-import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
 import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
@@ -27,8 +26,6 @@ export const responsesCodec: Codec = {
   decodeStream,
   encodeStream,
   count,
-  encodeModelList,
-  encodeModel,
   fieldPointers,
   sealsInCallIds: true,
   responsePointers,

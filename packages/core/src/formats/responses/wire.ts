@@ -9,6 +9,7 @@ import { tapResponse, tapStream } from './tap.ts'
 export const responsesWire: WireCodec = {
   format: 'responses',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadModelList: lazy(() => import('../chat/model-list.ts')),
   decodeError,
   encodeError,
   // Every terminal event has usage, so the request needs no edit.

@@ -1,8 +1,9 @@
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
-import { type Reference, unknownReferenceError } from '../../formats/references/find.ts'
-import { pinningKinds } from '../../formats/references/places.ts'
+import { findReferences, type Reference, unknownReferenceError } from '../../formats/references/find.ts'
+import { pinningKinds, type ReferenceScheme } from '../../formats/references/places.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
 import type { StoredState } from '../../lanes/lane.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
@@ -17,6 +18,21 @@ export function checkReferenceCount(ids: number, param: string, max = maxReferen
       `${param}: the request refers to ${ids} stored objects or named items; at most ${max} are accepted.`,
       { param },
     )
+}
+
+/**
+ * Checks all references of a request, except those to stored responses and their items.
+ *
+ * @throws GatewayError `invalid_request` for an id that the caller never received and the configuration does not accept
+ */
+export async function checkReferences(
+  scheme: ReferenceScheme,
+  request: RequestBody,
+  records: CallerRecords,
+  policy: ReferencePolicy,
+): Promise<StoredState['holder']> {
+  const references = findReferences(scheme, request.text, request.value).filter((one) => !isResponseReference(one))
+  return references.length === 0 ? undefined : checkOwners(references, policy, records)
 }
 
 /**

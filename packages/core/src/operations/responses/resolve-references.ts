@@ -2,31 +2,15 @@ import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
-import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
+import { checkTopLevel, unknownReferenceError } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import type { StoredState } from '../../lanes/lane.ts'
 import { exactValue } from '../../lanes/translation.ts'
-import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
+import { checkReferenceCount, checkReferences, maxReferences } from '../references/check.ts'
 import { mayReferToStoredObjects } from '../references/notice.ts'
 import { compactedWindow, openCompactions } from './compaction/conversation.ts'
 import { type CallerRecords, type ForwardedResponse, foreignRecord, itemId, outputItems } from './records.ts'
 import { rewriteRequest } from './rewrite-request.ts'
-
-/**
- * Checks all references of a request, except those to stored responses and their items.
- *
- * @throws GatewayError `invalid_request` for an id that the caller never received and the configuration does not accept
- */
-export async function checkReferences(
-  scheme: ReferenceScheme,
-  request: RequestBody,
-  records: CallerRecords,
-  policy: ReferencePolicy,
-): Promise<StoredState['holder']> {
-  const references = findReferences(scheme, request.text, request.value).filter((one) => !isResponseReference(one))
-  return references.length === 0 ? undefined : checkOwners(references, policy, records)
-}
 
 /** What resolving the references of a request depends on. */
 export interface ResolveOptions {

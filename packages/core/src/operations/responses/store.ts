@@ -109,5 +109,5 @@ export function guardedStore(store: ResponseStore, ms: number): ResponseStore {
   }
 }
 
-/** Loads the code that stores responses and resolves references to them. Returns a promise until it is loaded. */
-export const loadResponseStore = lazy(() => import('./index.ts'))
+/** Loads the code that knows which caller received which ids. Returns a promise until it is loaded. */
+export const loadOwnership = lazy(() => import('./ownership.ts'))

@@ -114,13 +114,16 @@ export async function bodyForTarget(
   target: ResolvedTarget,
 ): Promise<string> {
   const { shared, inbound, record } = call
-  const writer = new GenerationWriter({
-    codec,
-    request,
-    stream: false,
-    limits: shared.limits,
-    references: shared.references,
-  })
+  const writer = new GenerationWriter(
+    {
+      codec,
+      request,
+      stream: false,
+      limits: shared.limits,
+      references: shared.references,
+    },
+    shared.parts,
+  )
   const ownRecord = { ...createCallRecord(record.requestId, 'batch', record.format), identity: record.identity }
   const candidate = createCandidate(target)
   const { modelPlaces } = codec

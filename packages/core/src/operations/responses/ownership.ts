@@ -1,0 +1,2 @@
+export { checkReferences } from '../references/check.ts'
+export { createCallerRecords } from './records.ts'
