@@ -94,16 +94,24 @@ function recordAdmission(record: CallRecord, admission: unknown, { name }: Plugi
     )
   record.admissions ??= []
   if (admission.defer !== undefined) deferringPlugins.set(admission, name)
-  const { headers, settle } = admission
-  const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isValidHeader(header))
+  const { settle } = admission
+  const bad = invalidHeader(admission)
   if (bad === undefined) {
     record.admissions.push(admission)
     return
   }
   // The error must not carry the header either. The reservation is released.
   if (settle !== undefined) record.admissions.push({ settle: (event) => admission.settle?.(event) })
-  throw new TypeError(`admit of plugin '${name}' returned the header '${bad[0].slice(0, 100)}', which cannot be sent`)
+  throw new TypeError(`admit of plugin '${name}' returned the header '${bad}', which cannot be sent`)
 }
+
+/** Returns the name of a header of an admission that cannot be sent; undefined if all can. */
+export const invalidHeader = ({ headers }: Admission): string | undefined =>
+  headers === undefined
+    ? undefined
+    : Object.entries(headers)
+        .find((header) => !isValidHeader(header))?.[0]
+        .slice(0, 100)
 
 /** The plugins of admissions that can be deferred. */
 const deferringPlugins = new WeakMap<Admission, string>()

@@ -73,7 +73,8 @@ export interface Admission<I extends Identity = Identity> {
   /**
    * Called before the first attempt if the gateway has inserted stored responses into the request since `admit`: the call may need more
    * than was reserved. `call` is the same call with its whole request. To reject it, throw or reject with a GatewayError. Every other
-   * failure is a 500, as for `admit`. `settle` follows in any case.
+   * failure is a 500, as for `admit`. `settle` follows in any case. It may change `allowance` and `headers` of its admission, which are
+   * read when the response is sent.
    */
   extend?(call: AdmitCall<I>): void | Promise<void>
   /** Called once at the end of the call, for successes and failures, before `onFinish`. */

@@ -72,6 +72,43 @@ describe('a stored response', () => {
   })
 })
 
+describe('an admission that is extended by a stored conversation', () => {
+  /** A conversation of two requests, with a plugin that sets a header when it is extended. */
+  async function converse(header: string) {
+    const finished: FinishEvent[] = []
+    const settled: number[] = []
+    const admit: Plugin['admit'] = () => {
+      const headers: Record<string, string> = { 'x-left': 'first' }
+      return {
+        headers,
+        extend: () => void Object.assign(headers, { 'x-left': header }),
+        settle: ({ status }) => void settled.push(status),
+      }
+    }
+    const plugin: Plugin = { name: 'limits', admit, onFinish: (event) => void finished.push(event) }
+    const { post, seen } = setUp({ m: asJson(message) }, { plugins: [plugin] })
+    const { id } = await (await post('/v1/responses', { model: 'claude-x', input: 'hi' })).json()
+    const reply = await post('/v1/responses', { model: 'claude-x', input: 'go on', previous_response_id: id })
+    return {
+      status: reply.status,
+      left: reply.headers.get('x-left'),
+      settled,
+      calls: seen.length,
+      text: await reply.text(),
+    }
+  }
+
+  it('may change its headers, which the response then has', async () => {
+    expect(await converse('extended')).toMatchObject({ status: 200, left: 'extended', settled: [200, 200], calls: 2 })
+  })
+
+  it('fails the call with a header that cannot be sent, and is settled', async () => {
+    const found = await converse('a\nb')
+    expect(found).toMatchObject({ status: 500, left: null, settled: [200, 500], calls: 1 })
+    expect(found.text).not.toContain('x-left')
+  })
+})
+
 describe('the number of store calls for one request', () => {
   const items = (count: number, more: object = {}) =>
     Array.from({ length: count }, (_, at) => ({

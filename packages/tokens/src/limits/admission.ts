@@ -4,6 +4,7 @@ import {
   type Home,
   leaseMs,
   type Meter,
+  type MeterState,
   type MeterStore,
   ownerAccount,
   type Reservation,
@@ -104,8 +105,20 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
         metersFor: (whole) => reservedMeters(metersOfPayer(payer), whole, reserveOptions),
         errorFor: (rejected) => limitError({ model, currency, now: now(), ...rejected }),
         toGatewayError,
+        onExtended(changed) {
+          // Headers of the response are read after this.
+          if (result !== undefined)
+            Object.assign(admission, quotas(result.states.map((state, index) => changed.get(index) ?? state)))
+        },
       })
       return extension.extend(call)
+    }
+    /** Returns what the client sees of its meters. */
+    const quotas = (states: readonly MeterState[]): Pick<Admission, 'allowance' | 'headers'> => {
+      const time = now()
+      const allowance = allowanceOf(meters, states, time)
+      const headers = budgetHeaders(meters, states, currency, time)
+      return allowance === undefined ? { headers } : { allowance, headers }
     }
     /** Stops the renewal of leases and settles the second reservation. */
     const endFurtherReservations = ({ keepAmounts }: { readonly keepAmounts: boolean }): void => {
@@ -125,12 +138,14 @@ export function createAdmission(options: AdmissionOptions): CallAdmission {
       return JSON.stringify({ tokenId: account, home, accounts, meters: later, at: result?.at })
     }
     if (result === undefined) return { settle, defer }
-    const time = now()
-    const allowance = allowanceOf(meters, result.states, time)
-    const headers = budgetHeaders(meters, result.states, currency, time)
-    const admission: Admission =
-      allowance === undefined ? { headers, extend, settle, defer } : { allowance, headers, extend, settle, defer }
-    return session === undefined ? admission : { ...admission, progress: session.progress }
+    const admission: Admission = {
+      ...quotas(result.states),
+      extend,
+      settle,
+      defer,
+      ...(session === undefined ? {} : { progress: session.progress }),
+    }
+    return admission
   }
 
   return {

@@ -56,7 +56,8 @@ async function setUp(settings: TokenSettings) {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
       body: JSON.stringify({ model: 'm', ...body }),
     })
-    return { status: response.status, body: (await response.json()) as { id: string; error?: { message: string } } }
+    const reply = (await response.json()) as { id: string; error?: { message: string } }
+    return { status: response.status, headers: response.headers, body: reply }
   }
   const used = async (): Promise<number | undefined> => (await tokens.usage(id)).budgets[0]?.used
   return { ask, reads, calls, finished, tokens, id, used, upstream }
@@ -129,6 +130,27 @@ describe('a request that refers to stored responses', () => {
     expect(refused.body.error?.message).toMatch(/input tokens per day: limit 2000, used 1200, requested 1\d\d\d\b/)
     expect(await used()).toBe(1203)
     expect((await tokens.usage(id)).limits).toMatchObject([{ used: 1200 }])
+  })
+
+  it('reports the quotas after the reservation of its whole conversation', async () => {
+    const { ask } = await setUp({
+      limits: [
+        { requests: 9, window: 'day' },
+        { inputTokens: 100_000, window: 'day' },
+      ],
+      budget: { tokens: 100_000, period: 'total' },
+    })
+    const left = ({ headers }: Awaited<ReturnType<typeof ask>>): (number | undefined)[] => [
+      Number(/remaining=(\d+)/.exec(headers.get('modelgate-budget') ?? '')?.[1]),
+      Number(headers.get('x-ratelimit-remaining-requests')),
+    ]
+    const first = await ask({ input: long, max_output_tokens: 10 })
+    const [before = 0] = left(first)
+    const second = await ask({ input: 'go on', max_output_tokens: 10, previous_response_id: first.body.id })
+    const [after = 0, requests] = left(second)
+    // The second request needs what the first one used, and more for its conversation.
+    expect(before - after).toBeGreaterThan(1203)
+    expect(requests).toBe(7)
   })
 
   it('is admitted if its least use fits, although its output is not bounded', async () => {

@@ -1,7 +1,13 @@
 import type { AdmitCall, GatewayError } from '@modelgate/core'
 import { type Awaitable, isThenable } from '../base/async.ts'
 import { meterOfCall, settledMeter } from '../contract/meter-amounts.ts'
-import { type MeterStore, type ReserveResult, requiredRoom, type Settlement } from '../contract/meter-store.ts'
+import {
+  type MeterState,
+  type MeterStore,
+  type ReserveResult,
+  requiredRoom,
+  type Settlement,
+} from '../contract/meter-store.ts'
 import type { RejectedReservation } from './limit-error.ts'
 import type { ReservedMeter } from './reserve.ts'
 import type { AdmittedCall } from './settlement.ts'
@@ -20,6 +26,8 @@ export interface ExtensionOptions {
   /** Returns the error for a call that one of its meters rejects. */
   errorFor(rejected: Pick<RejectedReservation, 'meters' | 'refusedBy' | 'waitMs' | 'states'>): GatewayError
   toGatewayError(error: unknown): unknown
+  /** Called when the second reservation is made, with the states of its meters by their index in the list of all. */
+  onExtended(states: ReadonlyMap<number, MeterState>): void
 }
 
 /** The second reservation of a call. */
@@ -39,7 +47,7 @@ export interface Extension {
 /** Creates the extension of a call, which reserves nothing yet. */
 export function createExtension(callId: string, admitted: AdmittedCall, options: ExtensionOptions): Extension {
   const { tokenId, home, meters: first } = admitted
-  const { store, metersFor, errorFor, toGatewayError } = options
+  const { store, metersFor, errorFor, toGatewayError, onExtended } = options
   const extendedId = `${callId}:extended`
   let total = first
   let added: readonly ReservedMeter[] = []
@@ -69,7 +77,14 @@ export function createExtension(callId: string, admitted: AdmittedCall, options:
         return { ...reserved, meter: meterOfCall(meter, meter.amount - before, requiredRoom(meter) - before) }
       })
       const decide = (result: ReserveResult): void => {
-        if (result.ok === true) return
+        if (result.ok === true) {
+          onExtended(
+            new Map(
+              grown.flatMap((index, at) => (result.states[at] === undefined ? [] : [[index, result.states[at]]])),
+            ),
+          )
+          return
+        }
         const states = result.states.map((state, at) => ({
           ...state,
           used: state.used - amountOf(first[grown[at] ?? -1]),

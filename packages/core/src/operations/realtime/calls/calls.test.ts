@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { GatewayError } from '../../../base/errors.ts'
 import type { GatewayConfig } from '../../../config/config.ts'
 import type { FinishEvent } from '../../../config/finish-event.ts'
 import { createGateway } from '../../../gateway/create-gateway.ts'
@@ -196,6 +197,25 @@ describe('the creation of a call', () => {
 })
 
 describe('the control of a call', () => {
+  it.each([
+    ['accept', { type: 'realtime', model: 'alias' }],
+    ['hangup', undefined],
+    ['refer', { target_uri: 'tel:+1' }],
+  ])('does not read the store for a caller that a plugin rejects: %s', async (action, body) => {
+    const reads: string[] = []
+    const store = { ...memoryResponseStore(), get: (key: string) => void reads.push(key) }
+    const admit = () => {
+      throw new GatewayError('rate_limited', 'Too many requests.')
+    }
+    const { post, sent } = setUp({
+      references: { calls: 'pass' },
+      responses: { store },
+      plugins: [{ name: 'limits', admit }],
+    })
+    expect((await post(`${path}/rtc_phone/${action}`, 'ann', body)).status).toBe(429)
+    expect([reads, sent]).toEqual([[], []])
+  })
+
   const create = async (post: ReturnType<typeof setUp>['post'], token: string): Promise<string> =>
     (await post(path, token, form('{"type":"realtime","model":"alias"}'))).headers.get('location') ?? ''
 

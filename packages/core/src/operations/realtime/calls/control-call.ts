@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../base/errors.ts'
 import { spliceJson } from '../../../base/json/edit.ts'
 import { admitCall } from '../../../calls/admission.ts'
+import { admitEarly } from '../../../calls/admit-early.ts'
 import { notifyRequest } from '../../../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, notCached } from '../../../calls/reply.ts'
 import { recordRequest } from '../../../calls/try-targets.ts'
@@ -9,7 +10,7 @@ import type { RequestBody } from '../../../formats/request-body.ts'
 import * as z from '../../../formats/shared/body-schema.ts'
 import { bodyCheck } from '../../../formats/shared/validate.ts'
 import type { Reply } from '../../../http/inbound.ts'
-import { checkNamedModels, type ResolvedTarget } from '../../../routing/router.ts'
+import type { ResolvedTarget } from '../../../routing/router.ts'
 import { redactorOf } from '../../../upstreams/redaction/redactor.ts'
 import { notFound, upstreamOf } from '../../objects/find-object.ts'
 import { type ObjectUpstream, requestRaw } from '../../objects/send.ts'
@@ -32,7 +33,7 @@ export const handleControlCall: Handler = async (call) => {
   const request = action === 'hangup' || !hasBody(call) ? noBody : await call.readBody(checks[action])
   // Without a body, the destination would be missing.
   if (action === 'refer' && request === noBody) checks.refer({})
-  const { control, found } = await begin(call, request, [])
+  const { control, found } = await begin(call, request)
   // A transfer can cost money. Without authentication, all callers are one, and may end any call.
   const needsOwner = action === 'refer' || (action === 'hangup' && call.record.identity !== null)
   if (needsOwner && found.own === undefined) throw notFound(control.kind, call.params.id ?? '')
@@ -46,13 +47,12 @@ export const handleAcceptCall: Handler = async (call) => {
   checkSessionType(request.value, 'type')
   record.model = String(request.value.model)
   record.uncounted = true
+  await admitEarly({ ...call, request, modelPlaces: realtimePlaces })
   const control = await callControl(call)
-  const { targets } = shared.router.plan(record.model, record.identity)
-  checkNamedModels({ request, modelPlaces: realtimePlaces }, shared.router, record.identity)
   const id = params.id ?? ''
   const own = await findCall(control, id)
+  const { targets } = shared.router.plan(record.model, record.identity)
   const { target, upstream } = chooseTarget(control, own, targets)
-  await begin(call, request, [target], own)
   await snapshot.checkReferences('realtime-sessions', request, record.identity)
   record.upstream = target.upstreamName
   record.upstreamModel = target.model
@@ -98,16 +98,14 @@ function chooseTarget(
 async function begin(
   call: RoutedCall,
   request: RequestBody,
-  targets: readonly ResolvedTarget[],
-  known?: FoundCall,
 ): Promise<{ readonly control: CallControl; readonly found: FoundCall }> {
   const { shared, record, inbound, signal, params } = call
   const admitted = { shared, record, inbound, signal, request }
   recordRequest(admitted)
   notifyRequest(admitted)
-  await admitCall(admitted, targets)
+  await admitCall(admitted, [])
   const control = await callControl(call)
-  return { control, found: known ?? (await findCall(control, params.id ?? '')) }
+  return { control, found: await findCall(control, params.id ?? '') }
 }
 
 async function send(call: RoutedCall, upstream: ObjectUpstream, body: string | Uint8Array | undefined): Promise<Reply> {
