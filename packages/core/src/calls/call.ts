@@ -49,7 +49,8 @@ export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingC
 
 /** The background responses of one owner that the gateway polls. */
 interface OwnerPolls {
-  count: number
+  /** Functions that end the polling, by the ids of the responses. */
+  readonly ends: Map<string, () => void>
   /** A further response of this owner was not polled, and this was logged: once, so that a caller cannot flood the log. */
   hasWarned: boolean
 }

@@ -222,8 +222,15 @@ describe('a background response of a token with a budget', () => {
 })
 
 describe('a background response whose client does not return', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => void vi.useRealTimers())
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    // The middle of the random spread of polls.
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
   const fetched = 'GET http://up/v1/responses/resp_1'
 
   /** Reads the first events of a stream, and disconnects. */

@@ -31,7 +31,7 @@ interface BackgroundWork {
   readonly relayedOutput?: number
 }
 
-type Shared = Pick<GatewayContext, 'plugins' | 'logger'>
+type Shared = Pick<GatewayContext, 'plugins' | 'logger' | 'polledByOwner'>
 
 const runningStates: readonly unknown[] = ['queued', 'in_progress']
 
@@ -119,6 +119,8 @@ async function settleEnded(
       cause,
     })
   }
+  // The response no longer counts as one of the caller's that have not ended.
+  call.shared.polledByOwner.get(settled.owner)?.ends.get(id)?.()
   const { usage } = tapResponse(response)
   settleWork(call, work, usage, typeof response.status === 'string' ? response.status : 'completed')
 }

@@ -21,7 +21,7 @@ import {
 } from './background.ts'
 import { asksForCompaction, withoutTriggers } from './compaction/conversation.ts'
 import { compactedReply, planCompaction, streamedReply, summarize } from './compaction/emulation.ts'
-import { pollBackground } from './poll-background.ts'
+import { checkPolled, pollBackground } from './poll-background.ts'
 import {
   type CallerRecords,
   type ForwardedResponse,
@@ -52,6 +52,7 @@ export async function generateAndStore(
   const inConversation = conversation !== undefined && conversation !== null
   if (isStored && record.background === true && !inConversation) record.settledLater = true
   await admitEarly({ ...call, request: received, modelPlaces: codec.modelPlaces })
+  if (record.settledLater === true) checkPolled(shared, records.owner)
   const options = { policy: references, maxChars: limits.bodyBytes }
   const resolved = await resolveReferences(storedScheme(route), received, records, options)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
