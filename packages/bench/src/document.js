@@ -1,10 +1,12 @@
-// Writes the results into docs/internals/performance.md, and the plot next to it.
+// Writes the results into docs/internals/performance.md, and the plot and the chart next to it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { drawRates } from './rates-chart.js'
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url))
 const document = here('../../../docs/internals/performance.md')
 const image = here('../../../docs/images/performance-growth.svg')
+const chart = here('../../../docs/images/performance-rates.svg')
 const [open, close] = ['<!-- results -->\n', '<!-- /results -->']
 
 /** @param {string} text the text between the markers */
@@ -18,6 +20,9 @@ export function writeResults(text) {
 
 /** @param {readonly import('./document.js').Panel[]} panels */
 export const writePlot = (panels) => writeFileSync(image, plot(panels))
+
+/** @param {readonly import('./rates-chart.js').Group[]} groups */
+export const writeRates = (groups) => writeFileSync(chart, drawRates(groups))
 
 // Curves as SVG on logarithmic axes. The dashed line shows linear growth.
 

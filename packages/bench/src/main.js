@@ -7,18 +7,19 @@
 //   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  for concurrent streams
 //   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  for codecs and tokens
 //   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)
-//   BENCH_PEERS=0  without Portkey and llm-bridge
+//   BENCH_PEERS=0  without nginx, Portkey and llm-bridge
 //   --json <file> or BENCH_JSON  JSON output; default: packages/bench/results.json
 //   --profile  writes CPU profiles of both sides to packages/bench/profiles, and prints where their difference comes from
-//   UPDATE_PERFORMANCE=1  writes table and plot into docs/internals/performance.md
+//   UPDATE_PERFORMANCE=1  writes table, plot and chart into docs/internals/performance.md
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { writePlot, writeResults } from './document.js'
+import { writePlot, writeRates, writeResults } from './document.js'
 import { kinds } from './kinds.js'
 import { createNoiseMeter } from './noise.js'
 import { machine, placement } from './placement.js'
-import { cellsOf, disturbed, publishedCellsOf } from './row.js'
+import { groupsOf } from './rates-chart.js'
+import { cellsOf, disturbed, isPublished, publishedCellsOf } from './row.js'
 import { table } from './table.js'
 
 const { values: flags, positionals } = parseArgs({
@@ -75,6 +76,7 @@ if (process.env.UPDATE_PERFORMANCE !== undefined) {
   if (only !== '' || failures.length > 0) throw new Error('UPDATE_PERFORMANCE needs a run of all rows')
   writeResults(`\n${textOf(publishedCellsOf)}\n`)
   writePlot(panels)
+  writeRates(groupsOf(rows.filter(isPublished)))
 }
 const missed = rows.filter(({ verdict }) => verdict === 'MISSED')
 if (flags.check && missed.length + failures.length > 0) process.exitCode = 1

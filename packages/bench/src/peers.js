@@ -18,7 +18,7 @@ const folder = join(
 )
 
 /** @param {string} name @param {unknown} error */
-const without = (name, error) =>
+export const without = (name, error) =>
   console.log(`Without ${name}: ${String(error instanceof Error ? error.message : error).split('\n')[0]}`)
 
 /** @type {Promise<string> | undefined} */
@@ -43,7 +43,7 @@ const install = () => {
 }
 
 /** @returns {Promise<number>} an unused port */
-const freePort = () =>
+export const freePort = () =>
   new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)
     server.listen(0, '127.0.0.1', () => {

@@ -98,15 +98,13 @@ const mid = (list, key) => median(list.map((sample) => sample[key]))
 /** @param {Sample[]} list */
 const figuresOf = (list) => `${grouped(mid(list, 'rate'))} /s, CPU ${grouped(mid(list, 'cpuMicros'))} µs`
 
-/** @param {Servers} servers @param {Case} item @returns {Promise<number | undefined>} responses per second */
-async function portkeyRate(servers, item) {
-  if (item.portkey === undefined) return undefined
-  const { provider, under } = item.portkey
-  const running = await servers.portkeyFor(provider, under)
-  if (running === undefined) return undefined
-  const to = target(item, running.port, '/v1/chat/completions', running.headers)
+/**
+ * Measures another proxy, without alternating. @param {Servers} servers @param {string} who @param {Case} item @param {Target} to
+ * @returns {Promise<number | undefined>} responses per second
+ */
+async function peerRate(servers, who, item, to) {
   try {
-    await look('Portkey', { ...item, expect: item.expect === 'data: [DONE]' ? item.expect : 'chat.completion' }, to)
+    await look(who, item, to)
     await drive(servers, item, to, peerSeconds)
     /** @type {number[]} */
     const rates = []
@@ -116,9 +114,27 @@ async function portkeyRate(servers, item) {
     }
     return median(rates)
   } catch (error) {
-    console.log(`Without Portkey: ${error instanceof Error ? error.message : error}`)
+    console.log(`Without ${who}: ${error instanceof Error ? error.message : error}`)
     return undefined
   }
+}
+
+/** Returns the responses per second of the other proxies, for cases that Portkey serves too. @param {Servers} servers @param {Case} item */
+async function peerRates(servers, item) {
+  /** @type {{ [proxy: string]: number }} */
+  const rates = {}
+  if (item.portkey === undefined) return rates
+  const { provider, under } = item.portkey
+  const port = await servers.nginxPort()
+  const forwarded = port && (await peerRate(servers, 'nginx', item, target(item, port, item.barePath)))
+  if (forwarded) rates.nginx = forwarded
+  const running = await servers.portkeyFor(provider, under)
+  if (running === undefined) return rates
+  const expect = item.expect === 'data: [DONE]' ? item.expect : 'chat.completion'
+  const to = target(item, running.port, '/v1/chat/completions', running.headers)
+  const served = await peerRate(servers, 'Portkey', { ...item, expect }, to)
+  if (served !== undefined) rates.Portkey = served
+  return rates
 }
 
 /** @param {Servers} servers @param {Case} item @returns {Promise<{ row: Row, detail: { [column: string]: string | number } }>} */
@@ -143,7 +159,7 @@ async function run(servers, item) {
   )
   const ratios = ours.map(({ cpuMicros }, round) => (theirs[round]?.cpuMicros ?? Number.NaN) / cpuMicros)
   const busy = Math.min(mid(ours, 'busy'), mid(theirs, 'busy'))
-  const portkey = await portkeyRate(servers, item)
+  const peers = await peerRates(servers, item)
   const row = createRow({
     work: name,
     ours: figuresOf(ours),
@@ -154,8 +170,15 @@ async function run(servers, item) {
     // A proxy that is not busy waits for the load, or for other processes on its CPU: its rate is not its own.
     disturbed: busy < 0.85,
     ...(bar === undefined ? {} : { bar: { least: bar } }),
-    ...(portkey === undefined ? {} : { peer: `Portkey: ${grouped(portkey)} /s` }),
-    figures: { ours, theirs, portkey },
+    ...(Object.keys(peers).length === 0
+      ? {}
+      : {
+          peer: Object.entries(peers)
+            .map(([who, rate]) => `${who}: ${grouped(rate)} /s`)
+            .join('; '),
+          rates: { Modelgate: mid(ours, 'rate'), [against]: mid(theirs, 'rate'), ...peers },
+        }),
+    figures: { ours, theirs, peers },
   })
   const detail = {
     work: name,

@@ -14,6 +14,7 @@ import { median, percent, relativeSpread, spread } from './table.js'
  * @property {boolean} [disturbed] true if a disturbance is known
  * @property {readonly number[]} [reference] values of the compared side per round: the variation of the machine itself
  * @property {string} [peer] figures of others for the same work
+ * @property {{ [proxy: string]: number }} [rates] calls per second of all of them, for the chart
  * @property {object} [figures] further figures, for the JSON
  */
 /** @typedef {'pass' | 'MISSED' | 'too noisy to tell' | ''} Verdict */
@@ -79,14 +80,14 @@ export function cellsOf({ work, ours, beside = '', value, unit = '×', digits = 
   }
 }
 
+/** Returns whether the documentation shows a row's figures. @param {Row} row */
+export const isPublished = (row) => row.disturbed !== true && referenceMovement(row) === undefined
+
 /** Returns the cells for the documentation: without the figures of a row that was disturbed, or whose compared side varied too much. @param {Row} row */
 export function publishedCellsOf(row) {
   const movement = referenceMovement(row)
-  const reason =
-    movement !== undefined
-      ? `varied by ${percent(movement)} between rounds`
-      : row.disturbed === true && 'other work used its CPU'
-  if (reason === false) return cellsOf(row)
+  const reason = movement !== undefined ? `varied by ${percent(movement)} between rounds` : 'other work used its CPU'
+  if (isPublished(row)) return cellsOf(row)
   return {
     ...cellsOf(row),
     Modelgate: 'not published',

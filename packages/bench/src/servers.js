@@ -1,4 +1,5 @@
 // Servers of the rows with sockets, each started on first use.
+import { startNginx } from './nginx.js'
 import { portkeyHeaders, startPortkey } from './peers.js'
 import { loadCpu, proxyCpu } from './placement.js'
 import { startChild, startServer } from './process.js'
@@ -36,6 +37,8 @@ export async function startServers(upstreamFile, { args = [] } = {}) {
   const started = new Map()
   /** @type {ReturnType<typeof startPortkey> | undefined} */
   let portkey
+  /** @type {ReturnType<typeof startNginx> | undefined} */
+  let nginx
 
   /** @param {ServerName} name */
   const serverOf = (name) => {
@@ -58,11 +61,17 @@ export async function startServers(upstreamFile, { args = [] } = {}) {
       const running = await portkey
       return running && { port: running.port, headers: portkeyHeaders(provider, address + under) }
     },
+    /** @returns {Promise<number | undefined>} the port of nginx */
+    async nginxPort() {
+      nginx ??= startNginx(address, proxyCpu)
+      return (await nginx)?.port
+    },
     async stop() {
       const servers = await Promise.allSettled(started.values())
       const running = servers.flatMap((server) => (server.status === 'fulfilled' ? [server.value] : []))
       await Promise.all([...running, upstream, ...loads].map(({ stop }) => stop()))
       await (await portkey)?.stop()
+      await (await nginx)?.stop()
     },
   }
 }
