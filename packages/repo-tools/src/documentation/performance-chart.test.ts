@@ -15,7 +15,7 @@ it('the chart of rates shows the rows of the benchmark table in which other gate
   const recorded = read('docs/internals/performance.md')
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
-    .filter(({ [7]: others = '' }) => ratesIn(others).length > 0)
+    .filter(({ 7: others = '' }) => ratesIn(others).length > 0)
     .map(([, work, own = '', compared = '', , , , others = '']) => ({
       work,
       rates: [own, compared, others].flatMap(ratesIn).sort(),
