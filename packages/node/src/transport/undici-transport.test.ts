@@ -1,6 +1,9 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Client } from 'undici'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sleep } from '../testing/fake-gateway.ts'
 import { serve } from '../testing/server.ts'
 import { serveRaw, start, text } from '../testing/transport.ts'
@@ -159,6 +162,33 @@ describe('a connection', () => {
     )
     expect(ids).toHaveLength(320)
     expect(new Set(ids).size).toBe(320)
+  })
+
+  it('is forgotten with its client once it has closed, and later calls open new ones', async () => {
+    const clients = new Set<WeakRef<Client>>()
+    const { dispatch } = Client.prototype
+    Client.prototype.dispatch = function (this: Client, ...call: Parameters<typeof dispatch>) {
+      clients.add(new WeakRef(this))
+      return dispatch.apply(this, call)
+    }
+    onTestFinished(() => {
+      Client.prototype.dispatch = dispatch
+    })
+    setFlagsFromString('--expose-gc')
+    const collectGarbage: () => void = runInNewContext('gc')
+    const server = createServer((_req, res) => res.end('{}'))
+    const { url } = await serve(server)
+    const { call } = start()
+    const callAll = () => Promise.all(Array.from({ length: 3 }, async () => (await call(url)).bytes(10)))
+    await callAll()
+    expect(clients.size).toBeGreaterThanOrEqual(3)
+    const allForgotten = () => {
+      server.closeIdleConnections()
+      collectGarbage()
+      expect([...clients].filter((client) => client.deref() !== undefined)).toEqual([])
+    }
+    await vi.waitFor(allForgotten, 10_000)
+    expect(await callAll()).toHaveLength(3)
   })
 
   it('is awaited if the number of connections is limited', async () => {

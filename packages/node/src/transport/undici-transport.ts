@@ -63,10 +63,15 @@ export function createTransport(
     const known = pools.get(origin)
     if (known !== undefined) return known
     if (closed) throw Object.assign(new Error('The transport is closed.'), { code: 'ERR_CLOSED' })
-    const pool = new Pool(origin, {
+    const pool: Pool = new Pool(origin, {
       ...settings,
       connections: connections ?? null,
-      factory: (_origin, inherited) => createTrackedClient(origin, inherited, connect),
+      factory: (_origin, inherited) => {
+        const client = createTrackedClient(origin, inherited, connect)
+        // With a limit, a waiting call may get the client after this event.
+        if (connections === undefined) forgetWhenClosed(client, pool)
+        return client
+      },
     })
     pools.set(origin, pool)
     return pool
@@ -139,6 +144,17 @@ function createTrackedClient(origin: string, options: Client.Options, connect: b
     return dispatch(call, handler)
   }
   return client
+}
+
+/**
+ * Removes a client from its pool when its connection has closed and it has no call. Otherwise a pool keeps as many clients as it ever had
+ * connections at the same time, 6 kB each. On this event, undici's pool removes clients whose connection fails.
+ */
+function forgetWhenClosed(client: Client, pool: Pool): void {
+  client.on('disconnect', (origin, _targets, error) => {
+    if (client.stats.size === 0 && !client.closed && !client.destroyed)
+      pool.emit('connectionError', origin, [pool, client], error)
+  })
 }
 
 function splitUrl(url: string): { origin: string; path: string } {
