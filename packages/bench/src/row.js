@@ -18,7 +18,7 @@ import { median, percent, relativeSpread, spread } from './table.js'
  * @property {object} [figures] further figures, for the JSON
  */
 /** @typedef {'pass' | 'MISSED' | 'too noisy to tell' | ''} Verdict */
-/** @typedef {Measured & { value: number, verdict: Verdict }} Row */
+/** @typedef {Measured & { value: number, verdict: Verdict, isSteady: boolean }} Row `isSteady`: may be published */
 
 /** Allowed difference between rounds, as a share of the value, before they count as noise. */
 const tolerance = 0.1
@@ -37,7 +37,16 @@ export const createRow = (measured) => ({
   ...measured,
   value: median(measured.rounds),
   verdict: verdictOf(measured),
+  isSteady: measured.disturbed !== true && referenceMovement(measured) === undefined,
 })
+
+/** Returns that measurement of a row whose compared side varied less, whatever the values. @param {Row} row @param {readonly Row[]} again */
+export function steadier(row, again) {
+  const other = again.find(({ work }) => work === row.work)
+  const unsteadiness = (/** @type {Row} */ { reference = [], disturbed: isDisturbed }) =>
+    (isDisturbed === true ? 1 : 0) + relativeSpread(reference)
+  return other !== undefined && unsteadiness(other) < unsteadiness(row) ? other : row
+}
 
 /**
  * The median decides, unless the row was disturbed, the compared side varied too much, or the rounds contradict each other: they differ by more than the

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cellsOf, createRow, disturbed, type Measured, publishedCellsOf, worstOf } from './row.js'
+import { cellsOf, createRow, disturbed, type Measured, publishedCellsOf, steadier, worstOf } from './row.js'
 
 const rowOf = (rounds: number[], bar: Measured['bar'], more: Partial<Measured> = {}) =>
   createRow({ work: 'work', ours: '1 /s', rounds, ...(bar === undefined ? {} : { bar }), ...more })
@@ -53,6 +53,15 @@ describe('row whose compared side varied', () => {
       measured: '',
     })
   })
+})
+
+it('the steadier of two measurements of a row is kept, whatever the values', () => {
+  const unsteady = rowOf([0.9, 0.9, 0.9], { least: 0.8 }, { reference: [1, 1.4, 1, 1.4] })
+  const steady = rowOf([0.7, 0.7, 0.7], { least: 0.8 }, { reference: [1, 1.01, 1, 1.01] })
+  expect([unsteady.isSteady, steady.isSteady]).toEqual([false, true])
+  expect(steadier(unsteady, [steady])).toBe(steady)
+  expect(steadier(steady, [unsteady])).toBe(steady)
+  expect(steadier(unsteady, [])).toBe(unsteady)
 })
 
 describe('worst of several rows', () => {

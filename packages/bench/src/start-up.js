@@ -14,7 +14,8 @@ import { median } from './table.js'
 
 const processes = setting('BENCH_STARTS', 21)
 const mostMilliseconds = 60
-const mostKilobytes = 60
+/** As in the check of the repository (`size.test.ts`): everything that the entry exports. */
+const mostKilobytes = 75.5
 
 export const startUpName = 'import and createGateway'
 export const sizeName = 'size of core'
