@@ -66,7 +66,7 @@ for (const { names, run } of chosen) {
 async function measure(names, run, options) {
   let measured = await run(names, options)
   for (let time = 0; time < repetitions; time++) {
-    const unsteady = names.filter((name) => measured.some(({ work, isSteady }) => work === name && !isSteady))
+    const unsteady = names.filter((name) => measured.some((row) => row.work === name && !isPublished(row)))
     if (unsteady.length === 0) break
     const again = await run(unsteady, options)
     measured = measured.map((row) => steadier(row, again))

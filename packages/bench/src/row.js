@@ -18,7 +18,7 @@ import { median, percent, relativeSpread, spread } from './table.js'
  * @property {object} [figures] further figures, for the JSON
  */
 /** @typedef {'pass' | 'MISSED' | 'too noisy to tell' | ''} Verdict */
-/** @typedef {Measured & { value: number, verdict: Verdict, isSteady: boolean }} Row `isSteady`: may be published */
+/** @typedef {Measured & { value: number, verdict: Verdict }} Row */
 
 /** Allowed difference between rounds, as a share of the value, before they count as noise. */
 const tolerance = 0.1
@@ -37,7 +37,6 @@ export const createRow = (measured) => ({
   ...measured,
   value: median(measured.rounds),
   verdict: verdictOf(measured),
-  isSteady: measured.disturbed !== true && referenceMovement(measured) === undefined,
 })
 
 /** Returns that measurement of a row whose compared side varied less, whatever the values. @param {Row} row @param {readonly Row[]} again */
