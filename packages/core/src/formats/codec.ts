@@ -4,7 +4,7 @@ import type { Format, SharedFormat, UpstreamFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Capabilities, ClientCapabilities, IsShown, UsageFields } from './capabilities.ts'
 import type { BillableUnits, Effort, Loss, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
-import type { ModelDescription } from './model-card.ts'
+import type { ModelListCodec } from './model-list-codec.ts'
 import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
 import type { RequestDefaults, ResponsePointers } from './shared/pointers.ts'
@@ -303,23 +303,6 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   readonly usageFields: UsageFields
   /** Returns JSON Pointers to the members of a usage object that the client is not shown. Default: by `usageFields`. */
   unshownUsage?(usage: JsonObject, isShown: IsShown): readonly string[]
-}
-
-/** Encodes lists of models in a client's format. */
-export interface ModelListCodec {
-  /**
-   * Encodes the model list (`GET /v1/models`), and one entry of it. `query` selects a page; `created`: seconds since 1970, for formats whose
-   * clients expect a time. Only the models of the page are described.
-   *
-   * @throws GatewayError `invalid_request` for a page that does not exist
-   */
-  encodeModelList(
-    names: readonly string[],
-    describe: (name: string) => ModelDescription,
-    query: URLSearchParams,
-    created: number,
-  ): JsonObject
-  encodeModel(model: ModelDescription, created: number): JsonObject
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Meter } from './meter-store.ts'
+import type { Meter, Sums } from './meter-store.ts'
 
 /**
  * Returns a meter with the amounts of a call. Written out field by field: copying a meter by a spread takes ten times as long, and
@@ -28,3 +28,13 @@ export function settledMeter(meter: Meter, actual: number): Meter & { readonly a
       return { kind: 'concurrent', name, account, limit, amount, least, notice, actual }
   }
 }
+
+/** Adds the sums of calls. */
+export const addSums = (one: Sums, other: Sums): Sums => ({
+  calls: one.calls + other.calls,
+  inputTokens: one.inputTokens + other.inputTokens,
+  cachedTokens: one.cachedTokens + other.cachedTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+  cost: one.cost + other.cost,
+  unpriced: one.unpriced + other.unpriced,
+})

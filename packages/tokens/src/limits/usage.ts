@@ -1,4 +1,5 @@
 import { type CallerBudget, GatewayError } from '@modelgate/core'
+import { addSums } from '../contract/meter-amounts.ts'
 import {
   type Home,
   type MeterState,
@@ -228,20 +229,11 @@ export function sumBy<R extends Sums>(
   keyOf: (row: R) => string,
 ): readonly (readonly [string, UsageSums])[] {
   const sums = new Map<string, Sums>()
-  for (const row of rows) sums.set(keyOf(row), add(sums.get(keyOf(row)) ?? noCalls, row))
+  for (const row of rows) sums.set(keyOf(row), addSums(sums.get(keyOf(row)) ?? noCalls, row))
   return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, sum]) => [key, inUnits(sum)])
 }
 
 /** Returns the sums of all rows. */
-export const sumAll = (rows: readonly Sums[]): UsageSums => inUnits(rows.reduce(add, noCalls))
-
-const add = (one: Sums, other: Sums): Sums => ({
-  calls: one.calls + other.calls,
-  inputTokens: one.inputTokens + other.inputTokens,
-  cachedTokens: one.cachedTokens + other.cachedTokens,
-  outputTokens: one.outputTokens + other.outputTokens,
-  cost: one.cost + other.cost,
-  unpriced: one.unpriced + other.unpriced,
-})
+export const sumAll = (rows: readonly Sums[]): UsageSums => inUnits(rows.reduce(addSums, noCalls))
 
 const inUnits = (sums: Sums): UsageSums => ({ ...sums, cost: fromBillionths(sums.cost) })

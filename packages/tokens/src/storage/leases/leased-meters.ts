@@ -276,7 +276,7 @@ export function createLeasedMeters(central: MeterStore, options: LeasedMetersOpt
       if (used.length === 0) accounts.delete(tokenId)
       else if (used.length < groups.length) accounts.set(tokenId, used)
     }
-    if (accounts.size > 0) schedule()
+    if (accounts.size > 0 || leased.size > 0) schedule()
   }
 
   /** Returns the leases that count on this account; all leases by default. */

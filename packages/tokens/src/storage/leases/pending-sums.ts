@@ -1,4 +1,5 @@
-import type { Settlement, Sums } from '../../contract/meter-store.ts'
+import { addSums } from '../../contract/meter-amounts.ts'
+import type { Settlement } from '../../contract/meter-store.ts'
 
 type SummedSettlement = Settlement & { readonly sums: NonNullable<Settlement['sums']> }
 
@@ -24,7 +25,7 @@ export function createPendingSums(nextId: () => string): PendingSums {
         home,
         at: undefined,
         meters: [],
-        sums: { day, model, accounts, add: before === undefined ? sums.add : sumOf(before.sums.add, sums.add) },
+        sums: { day, model, accounts, add: before === undefined ? sums.add : addSums(before.sums.add, sums.add) },
       })
     },
     take() {
@@ -34,12 +35,3 @@ export function createPendingSums(nextId: () => string): PendingSums {
     },
   }
 }
-
-const sumOf = (one: Sums, other: Sums): Sums => ({
-  calls: one.calls + other.calls,
-  inputTokens: one.inputTokens + other.inputTokens,
-  cachedTokens: one.cachedTokens + other.cachedTokens,
-  outputTokens: one.outputTokens + other.outputTokens,
-  cost: one.cost + other.cost,
-  unpriced: one.unpriced + other.unpriced,
-})

@@ -72,7 +72,7 @@ const created = { type: 'response.created', response: { id: 'resp_1' } }
 const completed = { type: 'response.completed', response: { id: 'resp_1' } }
 
 describe('the quota of WebSockets to upstreams', () => {
-  it('is 512 for a process, whoever the callers are', () => {
+  it('is 512 for a process, for all callers together', () => {
     const quota = new UpstreamQuota()
     const taken = Array.from({ length: 600 }, (_, n) => quota.take(`caller ${n}`)).filter((one) => one !== undefined)
     expect(taken).toHaveLength(512)
