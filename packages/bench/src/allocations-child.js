@@ -1,4 +1,4 @@
-// Measures the bytes that one call allocates, for each exchange. Runs in its own process with a very large young
+// Measures the bytes that one call allocates, and those that stay after minor garbage collections, for each exchange. Runs in its own process with a very large young
 // generation, so that garbage collections rarely interrupt a batch; the median ignores interrupted ones.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exchanges } from './exchanges.js'
@@ -9,6 +9,7 @@ const batches = 15
 /** Maximum allocation of a batch: far less than the young generation. */
 const batchBytes = 4 * 1024 * 1024
 const warmUp = 200
+const leftCalls = 100
 
 /** @param {() => Promise<unknown>} call @param {number} count */
 async function allocatedBy(call, count) {
@@ -27,8 +28,24 @@ function usedBytes() {
   return heapUsed + arrayBuffers
 }
 
+/**
+ * Returns the bytes of a completed call that minor garbage collections leave behind, because an object in the old generation refers to them.
+ * @param {() => Promise<unknown>} call @param {number} count
+ */
+async function leftBy(call, count) {
+  globalThis.gc?.()
+  await allocatedBy(call, count)
+  // The first one copies objects that are still in use, or were until just now.
+  for (let i = 0; i < 2; i++) globalThis.gc?.({ type: 'minor' })
+  const left = usedBytes()
+  globalThis.gc?.()
+  return (left - usedBytes()) / count
+}
+
 /** @type {{ [exchange: string]: number }} */
-const figures = {}
+const allocated = {}
+/** @type {{ [exchange: string]: number }} */
+const left = {}
 for (const [name, exchange] of Object.entries(exchanges)) {
   const call = await callOf(exchange)
   for (let i = 0; i < warmUp; i++) await call()
@@ -38,6 +55,9 @@ for (const [name, exchange] of Object.entries(exchanges)) {
   const count = Math.max(10, Math.round(batchBytes / estimate))
   const samples = []
   for (let batch = 0; batch < batches; batch++) samples.push(await allocatedBy(call, count))
-  figures[name] = Math.round(median(samples))
+  allocated[name] = Math.round(median(samples))
+  const leftovers = []
+  for (let batch = 0; batch < 3; batch++) leftovers.push(await leftBy(call, leftCalls))
+  left[name] = Math.round(median(leftovers))
 }
-process.stdout.write(JSON.stringify(figures))
+process.stdout.write(JSON.stringify({ allocated, left }))

@@ -33,7 +33,8 @@ export class HonoInbound implements Inbound {
     if (host !== undefined) {
       const client = new ClientConnection(...host)
       this.#client = client
-      this.watchClient = (stallMs, call) => client.watchClient(stallMs, call)
+      const watchClient = (stallMs: number, call: WatchedCall): void => client.watchClient(stallMs, call)
+      this.watchClient = watchClient
     }
     this.method = c.req.raw.method
     this.path = path

@@ -85,7 +85,7 @@ test('frames are the same after encoding and decoding, however their bytes are s
         for (let frame = decoder.next(); frame !== undefined; frame = decoder.next())
           received.push([{ ...frame.headers }, frame.payload])
       }
-      expect(decoder.held).toBe(0)
+      expect(decoder.heldBytes()).toBe(0)
       expect(received.map(([headers]) => headers)).toEqual(sent.map(([headers]) => Object.fromEntries(headers)))
       expect(received.map(([, payload]) => Buffer.from(payload))).toEqual(
         sent.map(([, payload]) => Buffer.from(payload)),

@@ -173,8 +173,11 @@ function replyWith(
     record.firstEventAt = performance.now()
     ticket.end(undefined)
     if (finish !== undefined) record.finish = finish
-    if (usage === undefined) record.estimateOutput = () => estimateWholeOutput(record, body)
     if (usage !== undefined) record.usage = usage
+    else {
+      const estimateOutput = (): number => estimateWholeOutput(record, body)
+      record.estimateOutput = estimateOutput
+    }
     if (units !== undefined) record.units = units
     headers['content-type'] = contentType
     const reply = { status: 200, headers, body }

@@ -17,8 +17,8 @@ export interface TextForm {
 
 /** Decodes the events of an upstream's stream. */
 export interface StreamDecoder extends Machine<SseEvent, ModelEvent> {
-  /** The form of the last event if it was a text delta: following events often differ from it only in their text. */
-  readonly textForm?: TextForm | undefined
+  /** Returns the form of the last event if it was a text delta: following events often differ from it only in their text. */
+  textForm?(): TextForm | undefined
   /**
    * Decodes events of that form at once. Only called right after an event of that form, so not after an error or the end.
    *

@@ -128,7 +128,8 @@ export function toResponse(reply: Reply, method: string, signal?: Signal): Respo
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        if ('onCut' in source) source.onCut = (error) => controller.error(error)
+        const onCut = (error: unknown): void => controller.error(error)
+        if ('onCut' in source) source.onCut = onCut
       },
       async pull(controller) {
         const { done, value } = await iterator.next()

@@ -93,7 +93,7 @@ function decodeAll({ framing }: Kind, bytes: Uint8Array): string[] {
     const { event, data } = framing.read(next) ?? {}
     out.push(`${event} ${data}`)
   }
-  expect(decoder.held).toBe(0)
+  expect(decoder.heldBytes()).toBe(0)
   return out
 }
 

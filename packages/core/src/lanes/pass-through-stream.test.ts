@@ -115,14 +115,13 @@ function open({ format, edited, seen }: Way) {
   const erased = edited && format === 'chat'
   const tap = codec.tapStream({ withholdUsage: erased, target: { model: 'm', quirks: {} } })
   let pushed = 0
-  const counting: StreamTap = Object.create(tap, {
-    push: {
-      value: (event: SseEvent) => {
-        pushed++
-        return tap.push(event)
-      },
+  const push = tap.push.bind(tap)
+  const counting: StreamTap = Object.assign(tap, {
+    push(event: SseEvent) {
+      pushed++
+      return push(event)
     },
-    ...(seen ? { varying: { value: undefined } } : {}),
+    ...(seen ? { varyingMembers: undefined } : {}),
   })
   const stream = passThroughStream({
     tap: counting,

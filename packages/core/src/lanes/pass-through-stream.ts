@@ -101,7 +101,7 @@ class PassThroughStream implements ResponseStream {
     const events = text === '' && this.#sse === undefined ? [] : this.#decodeRest(text)
     const actions = events.map((event) => this.#actionFor(event))
     tap.end?.(complete)
-    if (this.#sse?.hasBareObject === true && actions.some((action) => action !== 'pass')) {
+    if (this.#sse?.hasBareObject() === true && actions.some((action) => action !== 'pass')) {
       // A bare JSON error is no event, and clients would ignore it.
       const passed = events.filter((_, place) => actions[place] === 'pass' || actions[place] === 'redact')
       this.#ready.push(this.#encodeRedacted(tap.error === undefined ? passed : tap.fail(tap.error)))
@@ -139,7 +139,8 @@ class PassThroughStream implements ResponseStream {
           this.#at = this.#templates.run(whole, view, this.#at)
         if (this.#at === whole.length) break
         this.#processEvent(whole)
-        this.#mayMatchTemplates = tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject !== true
+        this.#mayMatchTemplates =
+          tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject() !== true
       }
     } finally {
       this.#deliver(whole, this.#at)
@@ -239,7 +240,7 @@ class PassThroughStream implements ResponseStream {
 
   /** @param block the same text as bytes */
   #isPlain(text: string, action: EventAction, block?: Uint8Array): boolean {
-    if (action !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
+    if (action !== 'pass' || this.#sse?.hasBareObject() === true || !isPlain(text)) return false
     const { redactor } = this.#options
     return !redactor.hasCredential(text, block === undefined || redactor.mayHaveCredential(block))
   }

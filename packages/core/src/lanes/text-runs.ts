@@ -69,7 +69,7 @@ export class TextRuns {
   }
 
   get #isCurrent(): boolean {
-    return this.#upstreamForm !== undefined && this.#options.decode.textForm === this.#upstreamForm
+    return this.#upstreamForm !== undefined && this.#options.decode.textForm?.() === this.#upstreamForm
   }
 
   /** True if the next event should be decoded alone, to learn its form. */
@@ -87,7 +87,7 @@ export class TextRuns {
   learn(block: Uint8Array, { data }: SseEvent, delta: ModelEvent | undefined, written: readonly SseEvent[]): void {
     this.#attempts--
     const { decode, mark } = this.#options
-    const { textForm } = decode
+    const textForm = decode.textForm?.()
     if (textForm === this.#upstreamForm) return
     this.#upstreamForm = undefined
     if (textForm === undefined || delta?.type !== 'part-delta' || !('text' in delta.delta) || delta.delta.text === '')

@@ -33,6 +33,19 @@ export interface TranslatedStreamOptions {
   readonly toClientErrorInfo: (error: ErrorInfo) => ErrorInfo
 }
 
+class TranslatedState implements StreamState {
+  started = false
+  ended = false
+  error: ErrorInfo | undefined
+  finish: string | undefined
+  /** The newest usage. Gemini reports it in every event, but it is converted only when it is read. */
+  lastUsage: Usage | undefined
+
+  get usage(): Usage | undefined {
+    return this.lastUsage === undefined ? undefined : plainNumbers(this.lastUsage)
+  }
+}
+
 /**
  * Creates the stream of a translated response.
  *
@@ -55,17 +68,7 @@ export function translatedStream(
     framing === undefined && decode.repeat !== undefined
       ? new TextRuns({ decode, encode, estimator, redactor, mark: upstream.textFields?.mark })
       : undefined
-  /** The newest usage. Gemini reports it in every event, but it is read once. */
-  let lastUsage: Usage | undefined
-  const state: { -readonly [K in keyof Omit<StreamState, 'usage'>]: StreamState[K] } & Pick<StreamState, 'usage'> = {
-    started: false,
-    ended: false,
-    error: undefined,
-    get usage() {
-      return lastUsage === undefined ? undefined : plainNumbers(lastUsage)
-    },
-    finish: undefined,
-  }
+  const state = new TranslatedState()
   /** The losses that the response's headers report. */
   const sentLosses = report.losses.length
   const reportsLateLosses = options.reportsLateLosses && client.refusesComments !== true
@@ -84,7 +87,7 @@ export function translatedStream(
         state.ended = true
         break
       case 'usage':
-        lastUsage = event.usage as Usage
+        state.lastUsage = event.usage as Usage
         break
       case 'choice-end':
         state.finish = event.finish.reason

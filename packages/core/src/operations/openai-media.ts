@@ -1,10 +1,9 @@
-import type { ErrorInfo } from '../base/errors.ts'
 import { isObject, type Json, type JsonObject, put } from '../base/json/json.ts'
 import { parseObject } from '../base/json/parse.ts'
 import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
 import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/wire.ts'
-import type { StreamTap } from '../formats/codec.ts'
+import type { MutableTap, StreamTap } from '../formats/codec.ts'
 import type { BillableUnits, Usage } from '../formats/ir.ts'
 import { checkJsonEnds, type SseEvent } from '../http/sse/sse.ts'
 
@@ -22,63 +21,48 @@ export interface TapEventsOptions {
  * of text, so only events that end a response are parsed.
  */
 export function tapEvents({ done, count = 1, units: unitsOf }: TapEventsOptions): StreamTap {
-  let started = false
   let seen = 0
-  let error: ErrorInfo | undefined
-  let usage: Usage | undefined
-  let units: BillableUnits | undefined
-  let plain = false
 
   const read = (data: string): void => {
     const event = parseObject(data)
     if (event === undefined) return
     if (event.type === 'error' || (typeof event.error === 'object' && event.error !== null)) {
-      error = decodeError(200, event)
+      tap.error = decodeError(200, event)
       return
     }
-    started = true
+    tap.started = true
     if (event.type !== done) return
     seen++
-    usage = decodeUsage(event.usage) ?? usage
-    units = unitsOf?.(event, seen) ?? units
+    tap.ended = seen >= count
+    tap.usage = decodeUsage(event.usage) ?? tap.usage
+    tap.units = unitsOf?.(event, seen) ?? tap.units
   }
-  return {
+  const tap: MutableTap = {
     push({ event, data }) {
-      plain = false
+      tap.canSkipSimilar = false
       // Clients parse the data of every event.
       if (data === '') return false
       if (data === '[DONE]') return true
       checkJsonEnds(data)
       const type = event ?? typeIn(data)
       if (type === undefined || type === done || type === 'error') read(data)
-      else plain = started = true
+      else tap.canSkipSimilar = tap.started = true
       return true
     },
     varyingMembers: varying,
-    get canSkipSimilar() {
-      return plain
-    },
-    get started() {
-      return started
-    },
-    get ended() {
-      return seen >= count
-    },
-    get error() {
-      return error
-    },
-    get usage() {
-      return usage
-    },
-    get units() {
-      return units
-    },
+    canSkipSimilar: false,
+    started: false,
+    ended: seen >= count,
+    error: undefined,
+    usage: undefined,
+    units: undefined,
     finish: undefined,
     heartbeat: () => [comment],
     fail: (failure) => [
       { event: 'error', data: JSON.stringify({ type: 'error', error: errorObject(failure) } satisfies JsonObject) },
     ],
   }
+  return tap
 }
 
 const varying: ReadonlySet<string> = new Set(['delta', 'audio'])

@@ -70,27 +70,44 @@ function serve(client: WebSocket, served: ResponsesSocket, connection: Duplex): 
       watch.stop()
       served.closed()
     })
-  served.open(clientSocket(client))
+  served.open(new NodeClientSocket(client))
   // The connection was paused while the client waited.
   client.resume()
 }
 
-const clientSocket = (client: WebSocket): ClientSocket => ({
-  get bufferedAmount() {
-    return client.bufferedAmount
-  },
-  send(message, written) {
-    client.send(message, { binary: false }, () => written?.())
-  },
-  pause: () => client.pause(),
-  resume: () => client.resume(),
-  close(code, reason) {
-    client.close(code, reason)
+class NodeClientSocket implements ClientSocket {
+  readonly #client: WebSocket
+
+  constructor(client: WebSocket) {
+    this.#client = client
+  }
+
+  get bufferedAmount(): number {
+    return this.#client.bufferedAmount
+  }
+
+  send(message: Uint8Array, written?: () => void): void {
+    this.#client.send(message, { binary: false }, () => written?.())
+  }
+
+  pause(): void {
+    this.#client.pause()
+  }
+
+  resume(): void {
+    this.#client.resume()
+  }
+
+  close(code: number, reason: string): void {
+    this.#client.close(code, reason)
     // A paused socket would not receive the close frame of its peer.
-    client.resume()
-  },
-  terminate: () => client.terminate(),
-})
+    this.#client.resume()
+  }
+
+  terminate(): void {
+    this.#client.terminate()
+  }
+}
 
 /** Returns the upgrade request. It lasts as long as the connection, so it holds a copy of the headers, and not Node's request. */
 function inboundOf({ method = 'GET', headers: received }: IncomingMessage, url: string, signal: Canceller): Inbound {

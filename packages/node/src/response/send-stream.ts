@@ -30,7 +30,8 @@ export function sendStream(
   flattenHead(res)
   const sender = new Sender(res, source)
   const cut: AsyncIterable<Uint8Array> & Partial<CutBody> = body
-  if ('onCut' in cut) cut.onCut = () => sender.onError()
+  const onCut = (): void => sender.onError()
+  if ('onCut' in cut) cut.onCut = onCut
   sender.start()
 }
 

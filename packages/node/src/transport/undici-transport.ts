@@ -139,10 +139,11 @@ function createTrackedClient(origin: string, options: Client.Options, connect: b
       }),
   })
   const dispatch = client.dispatch.bind(client)
-  client.dispatch = (call, handler) => {
+  const dispatchOnConnection: Client['dispatch'] = (call, handler) => {
     ;(call as ExchangeOptions).exchange.connection = connection
     return dispatch(call, handler)
   }
+  client.dispatch = dispatchOnConnection
   return client
 }
 

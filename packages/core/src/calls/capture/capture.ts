@@ -138,15 +138,19 @@ class Capture implements CallCapture {
       if (bytes !== undefined) response.append(bytes)
       return bytes
     }
-    stream.take = () => copied(take.call(stream))
-    stream.heartbeat = () => copied(heartbeat.call(stream))
-    stream.fail = (error) => copied(fail.call(stream, error))
+    const copying: Pick<ClientBytes, 'take' | 'heartbeat' | 'fail'> = {
+      take: () => copied(take.call(stream)),
+      heartbeat: () => copied(heartbeat.call(stream)),
+      fail: (error) => copied(fail.call(stream, error)),
+    }
+    Object.assign(stream, copying)
   }
 
   watchBytes(body: AsyncIterable<Uint8Array>, contentType: string): void {
     const response = this.#streamedResponse(contentType)
     const iterate = body[Symbol.asyncIterator].bind(body)
-    body[Symbol.asyncIterator] = () => watchIterator(iterate(), response)
+    const watched = (): AsyncIterator<Uint8Array> => watchIterator(iterate(), response)
+    body[Symbol.asyncIterator] = watched
   }
 
   setReply({ body, headers }: Reply): void {

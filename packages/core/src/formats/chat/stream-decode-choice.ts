@@ -22,11 +22,11 @@ export interface ChoiceDecoder {
   push(choice: JsonObject, out: ModelEvent[]): ErrorInfo | undefined
   /** Adds text of a chunk that matched the template. The caller emits its event. */
   more(type: TextDelta['type'], text: string): void
-  /** The member that held the text of the last chunk, if it was a single one. */
-  readonly textKey: string | undefined
+  /** Returns the member that held the text of the last chunk, if it was a single one. */
+  textKey(): string | undefined
   /** Ends open parts and emits the finish reason. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
-  readonly finished: boolean
+  isFinished(): boolean
 }
 
 type Flow = 'text' | 'refusal'
@@ -137,7 +137,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
       textKey = undefined
       calls.push({ index: legacyIndex, function: legacy })
     }
-    held.calls ||= calls.any
+    held.calls ||= calls.hasCalls()
   }
 
   /** Citations refer to the last text, which may have ended: chat sends them at the end. */
@@ -207,9 +207,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
       if (type === 'reasoning') reasoning.more(text)
       else if (type === 'input') calls.more(text)
     },
-    get textKey() {
-      return textKey
-    },
+    textKey: () => textKey,
     end(into) {
       out = into
       if (!seen) return
@@ -223,9 +221,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
         ...(Object.keys(own).length === 0 ? {} : { extra: { chat: own } }),
       })
     },
-    get finished() {
-      return finishWord !== undefined
-    },
+    isFinished: () => finishWord !== undefined,
   }
 }
 

@@ -15,7 +15,7 @@ export interface CallReader {
   /** Adds text of a chunk that matched the template. The caller emits its event. */
   more(text: string): void
   close(): void
-  readonly any: boolean
+  hasCalls(): boolean
 }
 
 interface Call {
@@ -167,9 +167,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext, m
     close() {
       for (const call of all) if (call.open) end(call)
     },
-    get any() {
-      return all.length > 0
-    },
+    hasCalls: () => all.length > 0,
   }
 }
 

@@ -54,7 +54,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
       return
     }
     // A stream with neither finish reason nor usage was cut. Some servers omit the finish reason.
-    if (!counted && ![...choices.values()].some((choice) => choice.finished)) {
+    if (!counted && ![...choices.values()].some((choice) => choice.isFinished())) {
       failWith('upstream_truncated', 'The upstream closed the stream before the end of its response.')
       return
     }
@@ -114,7 +114,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
         choices.set(index, decoder)
       }
       const error = decoder.push(choice, out)
-      if (list.length === 1) textKey = decoder.textKey
+      if (list.length === 1) textKey = decoder.textKey()
       if (error !== undefined) {
         fail(error)
         return
@@ -153,9 +153,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
   }
 
   return {
-    get textForm() {
-      return template.form
-    },
+    textForm: () => template.form,
     repeat,
     push(event) {
       if (over) return []
@@ -184,7 +182,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
     },
     end(complete) {
       if (over) return []
-      const finished = choices.size > 0 && [...choices.values()].every((choice) => choice.finished)
+      const finished = choices.size > 0 && [...choices.values()].every((choice) => choice.isFinished())
       const wanted = context.request.sampling?.choices ?? 1
       const ended = context.target.quirks.doneOptional === true || (complete === true && choices.size >= wanted)
       if (ended && finished) finish()

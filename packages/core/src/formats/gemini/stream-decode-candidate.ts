@@ -19,11 +19,11 @@ export interface CandidateDecoder {
   push(candidate: JsonObject, out: ModelEvent[]): void
   /** Records the text of a chunk that equals the last one except in its text. The caller has written its delta. */
   addText(text: string): void
-  /** True if the last chunk held nothing but one text. */
-  readonly isPlainText: boolean
+  /** Returns whether the last chunk held nothing but one text. */
+  isPlainText(): boolean
   /** Ends the open part and writes `choice-end`. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
-  readonly finished: boolean
+  isFinished(): boolean
 }
 
 const candidateFields: ReadonlySet<string> = new Set(['content', 'finishReason', 'finishMessage', 'index'])
@@ -221,9 +221,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     addText(value) {
       if (open?.type === 'text') text.add(value)
     },
-    get isPlainText() {
-      return plain
-    },
+    isPlainText: () => plain,
     end(into) {
       out = into
       if (partial !== undefined) {
@@ -241,9 +239,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
         ...(Object.keys(extra).length === 0 ? {} : { extra: { gemini: extra } }),
       })
     },
-    get finished() {
-      return reason !== undefined
-    },
+    isFinished: () => reason !== undefined,
   }
 }
 

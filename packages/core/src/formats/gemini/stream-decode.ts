@@ -95,7 +95,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
         candidates.set(index, decoder)
       }
       decoder.push(candidate, out)
-      if (list.length === 1 && decoder.isPlainText) plain = decoder
+      if (list.length === 1 && decoder.isPlainText()) plain = decoder
     }
     if (block !== undefined) {
       blocked = true
@@ -127,9 +127,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
   }
 
   return {
-    get textForm() {
-      return template.form
-    },
+    textForm: () => template.form,
     repeat,
     push(event) {
       if (over) return []
@@ -156,7 +154,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
     end() {
       if (over) return []
       const whole =
-        blocked || (candidates.size > 0 && [...candidates.values()].every((candidate) => candidate.finished))
+        blocked || (candidates.size > 0 && [...candidates.values()].every((candidate) => candidate.isFinished()))
       if (whole) {
         for (const [, candidate] of [...candidates].sort(([a], [b]) => a - b)) candidate.end(out)
         out.push({ type: 'response-end' })

@@ -33,117 +33,112 @@ function finishOf(fields: JsonObject): string | undefined {
  * Inspects chunks as text, and parses few of them. Usage is cumulative, so only the last chunk with usage is parsed, when the
  * usage is read. There is no terminal event: the stream has ended when its input is over (`end`) after a finish reason.
  */
-export function tapStream({ client }: TapOptions): StreamTap {
-  let frame: Frame | undefined
-  let started = false
-  let ended = false
-  let error: ErrorInfo | undefined
-  let isErrorRecognized = false
-  let finish: string | undefined
-  const open = new Set<number>()
-  const finished = new Set<number>()
-  let last: string | undefined
+class GeminiTap implements StreamTap {
+  readonly varyingMembers: ReadonlySet<string> = varying
+  canSkipSimilar = false
+  started = false
+  ended = false
+  error: ErrorInfo | undefined
+  finish: string | undefined
+  readonly #client: ClientQuirks | undefined
+  #frame: Frame | undefined
+  #isErrorRecognized = false
+  readonly #open = new Set<number>()
+  readonly #finished = new Set<number>()
+  #usage: Usage | undefined
+  /** The data of the last event with usage that was not parsed. */
+  #last: string | undefined
   /** Returns the data of the last event if it was not pushed. */
-  let unseen: (() => string) | undefined
-  let plain = false
+  #unseen: (() => string) | undefined
   /** True if plain chunks hold token counts. Only chunks that agree in this are plain. */
-  let plainCounts: boolean | undefined
-  let usage: Usage | undefined
+  #plainCounts: boolean | undefined
 
-  function readUnseen(): void {
-    if (unseen !== undefined && plainCounts) last = unseen()
-    unseen = undefined
+  constructor(client: ClientQuirks | undefined) {
+    this.#client = client
   }
 
-  function counted(): Usage | undefined {
-    readUnseen()
-    if (last !== undefined) {
-      const fields = copyInCamelCase(parse(last) ?? {})
-      usage = usageOf(fields) ?? usage
-      last = undefined
+  push(event: SseEvent): boolean {
+    this.canSkipSimilar = false
+    this.#readUnseen()
+    if (event.event === ':') return true
+    // Clients parse the data of every event, so an event without data is withheld.
+    if (event.data === '') return false
+    checkJsonEnds(event.data)
+    this.#inspect(event)
+    // An error that clients would not recognize is withheld, and sent again in Google's form.
+    return this.error === undefined || this.#isErrorRecognized
+  }
+
+  onSkipped(read: () => string): void {
+    this.#unseen = read
+  }
+
+  end(): void {
+    this.ended = this.error === undefined && this.finish !== undefined && this.#open.size === 0
+  }
+
+  get usage(): Usage | undefined {
+    this.#readUnseen()
+    if (this.#last !== undefined) {
+      const fields = copyInCamelCase(parse(this.#last) ?? {})
+      this.#usage = usageOf(fields) ?? this.#usage
+      this.#last = undefined
     }
-    return usage
+    return this.#usage
   }
 
-  /** Notes which candidates exist, and which have a finish reason. */
-  function readCandidates(chunk: JsonObject): void {
-    finish = finishOf(chunk) ?? finish
-    for (const [position, candidate] of (Array.isArray(chunk.candidates) ? chunk.candidates : []).entries()) {
-      if (!isObject(candidate)) continue
-      const index = typeof candidate.index === 'number' ? candidate.index : position
-      if (finishReasonName(copyInCamelCase(candidate).finishReason) !== undefined) finished.add(index)
-      else if (!finished.has(index)) open.add(index)
-    }
-    for (const index of finished) open.delete(index)
+  heartbeat(): SseEvent[] {
+    return [heartbeatEvent(this.#frame, this.#client)]
   }
 
-  function inspect(event: SseEvent): void {
-    const { data } = event
-    const begun = started
-    if (data.includes('"error"') || event.event === 'error') {
+  fail(info: ErrorInfo): SseEvent[] {
+    return [errorEvent(info)]
+  }
+
+  #readUnseen(): void {
+    if (this.#unseen !== undefined && this.#plainCounts) this.#last = this.#unseen()
+    this.#unseen = undefined
+  }
+
+  #inspect({ event, data }: SseEvent): void {
+    const begun = this.started
+    if (data.includes('"error"') || event === 'error') {
       const chunk = parse(data)
       if (chunk === undefined) throw invalidEventError()
-      if (chunk.error || event.event === 'error') {
-        error = decodeError(200, chunk)
-        isErrorRecognized = event.event === undefined && isRecognizedError(chunk.error)
+      if (chunk.error || event === 'error') {
+        this.error = decodeError(200, chunk)
+        this.#isErrorRecognized = event === undefined && isRecognizedError(chunk.error)
         return
       }
     }
-    if (!started && (data.includes('"candidates"') || data.includes('lockReason"') || data.includes('lock_reason"'))) {
+    if (!begun && (data.includes('"candidates"') || data.includes('lockReason"') || data.includes('lock_reason"'))) {
       const chunk = copyInCamelCase(parse(data) ?? {})
-      started = hasContent(chunk)
-      if (started) frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
+      this.started = hasContent(chunk)
+      if (this.started) this.#frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
     }
     const isCounted = data.includes('TokenCount"') || data.includes('_token_count"')
-    if (hasFinishMember(data) || secondCandidate.test(data)) readCandidates(copyInCamelCase(parse(data) ?? {}))
+    if (hasFinishMember(data) || secondCandidate.test(data)) this.#readCandidates(copyInCamelCase(parse(data) ?? {}))
     else if (begun) {
-      plainCounts ??= isCounted
-      plain = isCounted === plainCounts
+      this.#plainCounts ??= isCounted
+      this.canSkipSimilar = isCounted === this.#plainCounts
     }
-    if (isCounted) last = data
+    if (isCounted) this.#last = data
   }
 
-  return {
-    push(event) {
-      plain = false
-      readUnseen()
-      if (event.event === ':') return true
-      // Clients parse the data of every event, so an event without data is withheld.
-      if (event.data === '') return false
-      checkJsonEnds(event.data)
-      inspect(event)
-      // An error that clients would not recognize is withheld, and sent again in Google's form.
-      return error === undefined || isErrorRecognized
-    },
-    varyingMembers: varying,
-    get canSkipSimilar() {
-      return plain
-    },
-    onSkipped(read) {
-      unseen = read
-    },
-    end() {
-      ended = error === undefined && finish !== undefined && open.size === 0
-    },
-    get started() {
-      return started
-    },
-    get ended() {
-      return ended
-    },
-    get error() {
-      return error
-    },
-    get usage() {
-      return counted()
-    },
-    get finish() {
-      return finish
-    },
-    heartbeat: () => [heartbeatEvent(frame, client)],
-    fail: (info) => [errorEvent(info)],
+  /** Notes which candidates exist, and which have a finish reason. */
+  #readCandidates(chunk: JsonObject): void {
+    this.finish = finishOf(chunk) ?? this.finish
+    for (const [position, candidate] of (Array.isArray(chunk.candidates) ? chunk.candidates : []).entries()) {
+      if (!isObject(candidate)) continue
+      const index = typeof candidate.index === 'number' ? candidate.index : position
+      if (finishReasonName(copyInCamelCase(candidate).finishReason) !== undefined) this.#finished.add(index)
+      else if (!this.#finished.has(index)) this.#open.add(index)
+    }
+    for (const index of this.#finished) this.#open.delete(index)
   }
 }
+
+export const tapStream = ({ client }: TapOptions): StreamTap => new GeminiTap(client)
 
 const varying: ReadonlySet<string> = new Set([
   'text',

@@ -201,9 +201,7 @@ export function decodeStream(context: ExchangeContext): StreamDecoder {
   }
 
   return {
-    get textForm() {
-      return deltaTemplate.form
-    },
+    textForm: () => deltaTemplate.form,
     repeat,
     push(source) {
       if (hasEnded) return []

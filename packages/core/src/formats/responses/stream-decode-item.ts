@@ -32,8 +32,8 @@ export interface ItemDecoder {
   done(item: JsonObject): void
   /** Ends all open entries. */
   close(): void
-  /** The item's id, if it has one. */
-  readonly id: Json | undefined
+  /** Returns the item's id, if it has one. */
+  id(): Json | undefined
 }
 
 /** An entry of an item that becomes a part: a text, a refusal, a piece of reasoning, the input of a call. */
@@ -328,9 +328,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     },
     done,
     close,
-    get id() {
-      return frame.id
-    },
+    id: () => frame.id,
   }
 
   function beginContent(part: JsonObject, key: string): void {

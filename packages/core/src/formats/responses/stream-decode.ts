@@ -142,7 +142,10 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
   /** Finishes items with the final response. Some servers send or end items only there, omit some, or change their ids. */
   function finishItems(output: readonly JsonObject[]): void {
     const known = new Map<Json, ItemDecoder>()
-    for (const item of items.values()) if (item.id !== undefined && !known.has(item.id)) known.set(item.id, item)
+    for (const item of items.values()) {
+      const id = item.id()
+      if (id !== undefined && !known.has(id)) known.set(id, item)
+    }
     const { size } = items
     for (const [index, item] of output.entries()) {
       const same = item.id === undefined ? undefined : known.get(item.id)
@@ -209,9 +212,7 @@ export function decodeStream(context: DecodeContext): StreamDecoder {
   }
 
   return {
-    get textForm() {
-      return template.form
-    },
+    textForm: () => template.form,
     repeat,
     push(event) {
       if (over) return []

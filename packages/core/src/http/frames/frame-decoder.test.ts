@@ -19,7 +19,7 @@ function decoderOf(maxBytes: number) {
       for (let next = decoder.next(); next !== undefined; next = decoder.next()) frames.push(next)
       return frames
     },
-    held: () => decoder.held,
+    held: () => decoder.heldBytes(),
   }
 }
 

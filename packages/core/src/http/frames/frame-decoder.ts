@@ -25,7 +25,7 @@ export interface FrameDecoder {
    */
   next(): EventFrame | undefined
   /** Number of bytes of an incomplete frame. */
-  readonly held: number
+  heldBytes(): number
 }
 
 /** AWS sends at most 16 MiB of payload in a frame. */
@@ -73,9 +73,7 @@ export function createFrameDecoder(maxBytes: number): FrameDecoder {
       length = 0
       return frame
     },
-    get held() {
-      return held
-    },
+    heldBytes: () => held,
   }
 }
 

@@ -13,7 +13,7 @@ function framesOf(bytes: Uint8Array): EventFrame[] {
   frames.push(bytes)
   const out: EventFrame[] = []
   for (let next = frames.next(); next !== undefined; next = frames.next()) out.push(next)
-  expect(frames.held).toBe(0)
+  expect(frames.heldBytes()).toBe(0)
   return out
 }
 

@@ -22,8 +22,8 @@ export interface SseDecoder {
    * `error` that is not part of an event is returned as an event: some servers fail mid-stream in this way.
    */
   end(): SseEvent[]
-  /** True if the stream contains the beginning of such an object. */
-  readonly hasBareObject: boolean
+  /** Returns whether the stream contains the beginning of such an object. */
+  hasBareObject(): boolean
 }
 
 /** Longer objects are no errors. */
@@ -88,9 +88,7 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
       const error = bareObject === '' ? undefined : bareError(bareObject)
       return error === undefined ? events : [...events, { data: error }]
     },
-    get hasBareObject() {
-      return bareObject !== ''
-    },
+    hasBareObject: () => bareObject !== '',
   }
 }
 

@@ -28,32 +28,8 @@ function completionsCodec(body: JsonObject): ClientCodec {
 function tap(request: JsonObject): StreamTap {
   const choices = { n: choicesIn(request) }
   const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: choices })
-  return {
-    push: (event) => inner.push(event),
-    ...(inner.varyingMembers === undefined ? {} : { varyingMembers: inner.varyingMembers }),
-    get canSkipSimilar() {
-      return inner.canSkipSimilar ?? false
-    },
-    get started() {
-      return inner.started
-    },
-    get ended() {
-      return inner.ended
-    },
-    get error() {
-      return inner.error
-    },
-    get usage() {
-      return inner.usage
-    },
-    get finish() {
-      return inner.finish
-    },
-    end: (complete) => inner.end?.(complete),
-    // Clients of completions would read the text of a chat chunk as undefined.
-    heartbeat: () => [comment],
-    fail: (error) => inner.fail(error),
-  }
+  // Clients of completions would read the text of a chat chunk as undefined.
+  return Object.assign(inner, { heartbeat: () => [comment] })
 }
 
 /** Returns the number of choices: `n` for each prompt of a list. A list of numbers is one prompt of tokens. */

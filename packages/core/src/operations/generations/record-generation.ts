@@ -41,13 +41,14 @@ async function startRecord({ snapshot, record, shared }: RoutedCall): Promise<((
   const saveIfComplete = (): void => {
     if (id !== undefined && ended !== undefined) void save(id, ended)
   }
-  // A short stream has ended before its first chunk is sent.
-  record.onSettled = (event) => {
+  const onSettled = (event: FinishEvent): void => {
     // A background response has neither usage nor cost yet.
     if (event.deferred === true) return
     ended = event
     saveIfComplete()
   }
+  // A short stream has ended before its first chunk is sent.
+  record.onSettled = onSettled
   return (known) => {
     if (known.length > maxIdChars) return
     id = known

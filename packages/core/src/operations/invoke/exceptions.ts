@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../base/errors.ts'
 import { isObject } from '../../base/json/json.ts'
 import { parseObject } from '../../base/json/parse.ts'
-import type { Codec, StreamTap } from '../../formats/codec.ts'
+import type { Codec, MutableTap, StreamTap } from '../../formats/codec.ts'
 import { exceptionEvent, isException, streamException } from '../../formats/converse/error.ts'
 import type { StreamEncoder } from '../../formats/stream-codec.ts'
 import type { SseEvent } from '../../http/sse/sse.ts'
@@ -13,27 +13,24 @@ export const withExceptions = (codec: Codec): Codec => ({
   encodeStream: (context) => encoderWithExceptions(codec.encodeStream(context)),
 })
 
-/** Reads exceptions, which no format of a model's vendor has. */
-function tapWithExceptions(tap: StreamTap): StreamTap {
-  let failure: ErrorInfo | undefined
-  // Everything else is read from the tap itself, whose fields change.
-  return Object.defineProperties(Object.create(tap) as StreamTap, {
-    error: { get: () => failure ?? tap.error },
-    fail: { value: (error: ErrorInfo) => [exceptionEvent(error)] },
-    push: {
-      value(event: SseEvent): boolean {
-        if (isException(event.event)) {
-          // An error after the end changes nothing.
-          if (tap.ended) return false
-          failure = streamException(event.event ?? '', messageIn(event.data)).info
-          // Refused credentials are the gateway's own, and are not described to the client.
-          return failure.kind !== 'upstream_auth'
-        }
-        const passes = tap.push(event)
-        // The format's own error becomes an exception.
-        return passes && tap.error === undefined
-      },
-    },
+/** Makes a tap read exceptions, which no format of a model's vendor has, and write its errors as exceptions. */
+function tapWithExceptions(tap: MutableTap): StreamTap {
+  const push = tap.push.bind(tap)
+  const pushWithExceptions = (event: SseEvent): boolean => {
+    if (!isException(event.event)) {
+      const passes = push(event)
+      // The format's own error becomes an exception.
+      return passes && tap.error === undefined
+    }
+    // An error after the end changes nothing.
+    if (tap.ended) return false
+    tap.error = streamException(event.event ?? '', messageIn(event.data)).info
+    // Refused credentials are the gateway's own, and are not described to the client.
+    return tap.error.kind !== 'upstream_auth'
+  }
+  return Object.assign(tap, {
+    push: pushWithExceptions,
+    fail: (error: ErrorInfo) => [exceptionEvent(error)],
   })
 }
 

@@ -47,7 +47,7 @@ const framesOf = (bytes: Uint8Array): EventFrame[] => {
   decoder.push(bytes)
   const frames: EventFrame[] = []
   for (let frame = decoder.next(); frame !== undefined; frame = decoder.next()) frames.push(frame)
-  expect(decoder.held).toBe(0)
+  expect(decoder.heldBytes()).toBe(0)
   return frames
 }
 

@@ -73,12 +73,14 @@ export const withClientModelIn = (
     ? response.body
     : withMembers(response, { [model.member]: model.prefix + name })
 
+const noOutput = (): number => 0
+
 /** Puts the tokens that the provider stores into the call record. They are estimated if the provider does not report them. */
 export function recordStoredTokens({ record }: RoutedCall, { usageMetadata }: JsonObject): void {
   const total = isObject(usageMetadata) ? Number(usageMetadata.totalTokenCount) : Number.NaN
   if (Number.isFinite(total) && total >= 0) record.usage = { input: { total, cacheWrite: total }, output: { total: 0 } }
   else {
     record.firstEventAt = performance.now()
-    record.estimateOutput = () => 0
+    record.estimateOutput = noOutput
   }
 }

@@ -161,7 +161,8 @@ function settleWork(
   // Charged are the output that the client received and, for the input and for output that it did not receive, the reservation.
   if (usage === undefined && !hasFailed && relayedOutput > 0) {
     record.tokenCounting = {}
-    record.estimateOutput = () => relayedOutput
+    const estimateOutput = (): number => relayedOutput
+    record.estimateOutput = estimateOutput
     record.openResponses = 1
   }
   const outcome = hasFailed ? 'failed' : status === 'cancelled' ? 'aborted' : 'finished'

@@ -2,6 +2,7 @@ import { newId } from '../../base/bytes.ts'
 import { isObject, type Json, type JsonObject, stringifyExact } from '../../base/json/json.ts'
 import { parseExact } from '../../base/json/parse.ts'
 import { admitEarly } from '../../calls/admit-early.ts'
+import type { FinishEvent } from '../../config/finish-event.ts'
 import { isSharedCodec, wireCodecs } from '../../formats/codec-registry.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
@@ -278,11 +279,12 @@ function pollAfterCall({ call, records: { connection: _, ...records } }: Storing
   const { upstreams } = snapshot.config
   const signal = shared.closing
   const polling = { id, route, upstreams, shared, transport, signal, records, record: { identity, format } }
-  const { onSettled } = record
-  record.onSettled = (event) => {
-    onSettled?.(event)
+  const { onSettled: inner } = record
+  const onSettled = (event: FinishEvent): void => {
+    inner?.(event)
     if (event.deferred === true) void noteEndOfCall(polling, withRelayedOutput(work, record.estimateOutput?.() ?? 0))
   }
+  record.onSettled = onSettled
 }
 
 /** Stores how much of a background response its client has received, and polls the response until it is settled. */

@@ -36,7 +36,7 @@ export function framesToEvents(bytes: AsyncIterable<Uint8Array>, framing: FrameF
     while (failure === undefined) {
       const item = await source.next()
       if (item.done === true) {
-        if (frames.held === 0) return { done: true, value: undefined }
+        if (frames.heldBytes() === 0) return { done: true, value: undefined }
         throw new GatewayError('upstream_truncated', 'The response of the upstream ended in the middle of an event.')
       }
       const out = eventsOf(item.value)
