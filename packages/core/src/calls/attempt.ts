@@ -33,6 +33,8 @@ export interface AttemptOptions {
   readonly target: ResolvedTarget
   readonly request: TargetRequest
   readonly stream: boolean
+  /** By `monotonicNow`. */
+  readonly startedAt: number
   /** Index of the upstream's key. */
   readonly key: number | undefined
   /** Client headers. The upstream's list selects those that are passed. */
@@ -73,7 +75,7 @@ export class Attempt {
   readonly #options: AttemptOptions
   /** Aborted by a limit, by a client that disconnects, or by a faster attempt. */
   readonly #canceller = createCanceller()
-  readonly #startedAt = monotonicNow()
+  readonly #startedAt: number
   readonly #totalUntil: number
   // One timer for all limits, re-armed when it fires: one timer for each limit costs measurable time.
   #deadline: number
@@ -88,9 +90,10 @@ export class Attempt {
 
   constructor(options: AttemptOptions) {
     this.#options = options
-    const { limits, signal, stream } = options
-    this.#totalUntil = limits.totalMs < maxTimerMs ? this.#startedAt + limits.totalMs : Number.POSITIVE_INFINITY
-    this.#deadline = this.#startedAt + limits.firstByteMs
+    const { limits, signal, stream, startedAt } = options
+    this.#startedAt = startedAt
+    this.#totalUntil = limits.totalMs < maxTimerMs ? startedAt + limits.totalMs : Number.POSITIVE_INFINITY
+    this.#deadline = startedAt + limits.firstByteMs
     // Once a whole response has begun, the limit for silence may be the shorter one.
     const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
     this.#timer = setTimeout(ring, Math.min(soonest, limits.totalMs), this)

@@ -183,12 +183,13 @@ function startAttempt(
   const { shared, record, inbound, signal } = call
   const { candidate, reason, waitMs } = step
   const { target } = candidate
+  const startedAt = monotonicNow()
   const ticket = shared.health.startAttempt(target, affinity, record.identity)
   const log: AttemptLog = {
     upstream: target.upstreamName,
     model: target.model,
     reason,
-    startedMs: performance.now() - record.startedAt,
+    startedMs: startedAt - record.startedAt,
   }
   if (ticket.key !== undefined) log.key = ticket.key
   if (waitMs > 0) log.waitedMs = waitMs
@@ -204,6 +205,7 @@ function startAttempt(
     target,
     request,
     stream: record.stream,
+    startedAt,
     key: ticket.key,
     inbound,
     extraHeaders:
@@ -213,7 +215,7 @@ function startAttempt(
     transport,
     signal,
     limits: limitsFor(target, shared.limits),
-    holdMs: Math.max(0, selector.holdUntil - monotonicNow()),
+    holdMs: Math.max(0, selector.holdUntil - startedAt),
     holdsToEnd: selector.holdsToEnd,
     log,
     trackedAttempt: ticket,

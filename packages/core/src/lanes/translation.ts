@@ -1,5 +1,4 @@
-import { GatewayError } from '../base/errors.ts'
-import { type JsonObject, nestsDeeper, stringifyExact } from '../base/json/json.ts'
+import { type JsonObject, stringifyExact } from '../base/json/json.ts'
 import { hasExactNumbers, parseExact } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
@@ -66,8 +65,10 @@ export function translationLane<Request, Response, Context>(
   const { encodeEvents } = translation
   const decode = (bytes: Uint8Array, context: Context): Response => {
     const { exactDepth } = translation
-    if (exactDepth !== undefined && nestsDeeper(decoder.decode(bytes), exactDepth)) throw tooDeep()
-    const value = exactDepth === undefined ? parseResponse(bytes, redactor).value : parseExactResponse(bytes, redactor)
+    const value =
+      exactDepth === undefined
+        ? parseResponse(bytes, redactor).value
+        : parseExactResponse(bytes, redactor, exactDepth)
     checkResponse(value, translation.responseCheck)
     return translation.decodeResponse(value, context)
   }
@@ -104,12 +105,6 @@ const largeChars = 16_384
  * V8 writes JSON in pieces, and with two bytes for each character if one of them is not Latin.
  */
 const largeTextAsBytes = (text: string): string | Uint8Array => (text.length < largeChars ? text : encodeText(text))
-
-const decoder = new TextDecoder()
-
-/** The error for JSON that nests deeper than the client's encoder can write. */
-export const tooDeep = (): GatewayError =>
-  new GatewayError('upstream_bad_response', 'The upstream responded with JSON that is nested too deep.')
 
 /**
  * Returns the body's value with exact numbers, for what is encoded again. Validation and routing read the plain value, where
