@@ -294,6 +294,13 @@ const estimated = (record: CallRecord, outputTokens: number): Usage => ({
 const inputOf = ({ body, estimatedInputTokens: tokens = 0 }: CallRecord): number =>
   body === undefined ? tokens : estimateBody(body)
 
+/** Replaces the request by an estimate of its tokens, to free its memory. */
+export function releaseRequest(record: CallRecord): void {
+  if (record.body === undefined) return
+  record.estimatedInputTokens = estimateBody(record.body)
+  record.body = undefined
+}
+
 const mayBeBilled = ({ error }: Attempt): boolean => error !== undefined && errorKinds[error].mayBeBilled === true
 
 /** Estimates what attempts without a response have used, except for the one whose use is the call's. */

@@ -1,4 +1,4 @@
-import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import { type CallEnding, type CallRecord, releaseRequest } from '../accounting/call-record.ts'
 import { estimateOutputTokens } from '../accounting/estimate-body.ts'
 import { lazy } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
@@ -146,6 +146,9 @@ export interface ReplyCall extends TargetCall {
   readonly framing?: Framing | undefined
 }
 
+/** The record of a stream lasts as long as the stream: it must not hold a larger request. */
+const largeRequestBytes = 32_768
+
 /** Creates the reply with a target's response, and completes the call record. A stream ends its call after the last byte. */
 export function toReply(call: ReplyCall, response: TargetResponse): Reply | Promise<Reply> {
   const { losses } = response.request.lane.report
@@ -207,6 +210,7 @@ function replyWith(
     return { status: 200, headers: { ...headers, ...result.headers }, body }
   }
   const { relay, pump, stream, onFirst } = result
+  if (call.request.bytes.length >= largeRequestBytes) releaseRequest(record)
   const { startedAt, idleMs, firstUntil, totalUntil } = result.times
   record.capture?.watchStream(stream, call.framing?.contentType ?? eventStream)
   if (stream.state.started) record.firstEventAt = performance.now()

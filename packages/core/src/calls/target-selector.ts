@@ -46,7 +46,7 @@ export class TargetSelector {
     const requestedPolicy = call.inbound.header(lossPolicyHeader)
     this.#requestedPolicy = requestedPolicy === undefined ? undefined : parseLossPolicy(requestedPolicy)
     this.#allowed = new AttemptLimit(plan.retry.attempts, call.inbound, call.record, call.shared.overloads)
-    this.holdUntil = call.record.stream ? monotonicNow() + call.shared.limits.holdMs : 0
+    this.holdUntil = monotonicNow() + call.shared.limits.holdMs
     this.holdsToEnd = plan.holdUntil === 'end'
   }
 

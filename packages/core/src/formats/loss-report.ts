@@ -4,19 +4,29 @@ import type { Loss, Report } from './ir.ts'
 /** Bounds the losses of a response: a stream may have an unknown field in each of a million events. `limits` bounds requests. */
 const maxAnswerLosses = 10_000
 
+/** The report of a request. */
+export interface RequestReport extends Report {
+  /** Returns a report for a response, which adds to the same list and does not hold the request. */
+  forResponse(): Report
+}
+
 /**
  * Creates the list of losses of one call. Losses that differ only in severity are listed once.
  *
  * @param body the client's request. A path below a list element that does not exist there is shortened to an existing member
  * @param isDefault returns whether a path of the body has its default value, which is no loss
  */
-export function createReport(body?: JsonObject, isDefault?: (path: string) => boolean): Report {
-  const losses: Loss[] = []
+export function createReport(
+  body?: JsonObject,
+  isDefault?: (path: string) => boolean,
+  losses: Loss[] = [],
+): RequestReport {
   // Created on first use: most calls lose nothing. A set, because a call may lose one field in each of 50,000 messages.
   let known: Set<string> | undefined
   let inAnswer = 0
   return {
     losses,
+    forResponse: () => createReport(undefined, undefined, losses),
     add(given) {
       const loss =
         body === undefined || given.side !== undefined ? given : { ...given, path: existingPath(given.path, body) }

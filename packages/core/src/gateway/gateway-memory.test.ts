@@ -35,11 +35,26 @@ const first = {
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
 } as const
 
+const bodyFor = (model: string): Uint8Array =>
+  encoder.encode(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }))
+
+/** Turns of an agent: texts, reasoning, calls of tools and their results. */
+const conversation = Array.from({ length: 50 }, (_, n) => [
+  { role: 'user', content: `${n} ${'x'.repeat(1000)}` },
+  { role: 'assistant', content: 'y'.repeat(1000), tool_calls: [callOf(n)] },
+  { role: 'tool', tool_call_id: `call_${n}`, content: 'z'.repeat(1000) },
+]).flat()
+
+function callOf(n: number) {
+  return {
+    id: `call_${n}`,
+    type: 'function',
+    function: { name: 'f', arguments: JSON.stringify({ a: 'w'.repeat(1000) }) },
+  }
+}
+
 /** Begins a call whose response sends one event and then stalls; the returned references to its request are weak. */
-async function begin(model: keyof typeof first, gateway: Gateway) {
-  const body = encoder.encode(
-    JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }),
-  )
+async function begin(model: keyof typeof first, gateway: Gateway, body = bodyFor(model)) {
   const bytes = new WeakRef(body)
   let sent: WeakRef<object> | undefined
   let held: Uint8Array | undefined = body
@@ -130,4 +145,22 @@ it('keeps neither the text nor the translated text of large requests while their
   signal.abort()
   // As text, with two bytes for each character, the request and its translation would each hold twice the size of the body.
   expect(heldByCall / body.length).toBeLessThan(4.5)
+})
+
+it.each(['same', 'other'] as const)('streams of the %s format hold none of a large conversation', async (model) => {
+  const gateway = gateways['without a capture']
+  const body = encoder.encode(JSON.stringify({ model, stream: true, messages: conversation }))
+  const open = async (calls: number): Promise<number> => {
+    for (let n = 0; n < calls; n++) running.push(await begin(model, gateway, body.slice()))
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const running: Awaited<ReturnType<typeof begin>>[] = []
+  const before = await open(5)
+  const heldByStream = ((await open(20)) - before) / 20
+  expect(heldByStream / body.length).toBeLessThan(0.4)
+  for (const { signal, events } of running) {
+    signal.abort()
+    await events.return?.()
+  }
 })

@@ -16,7 +16,7 @@ import type {
 } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelRequest, ModelResponse, Part, Report } from '../formats/ir.ts'
-import { createReport } from '../formats/loss-report.ts'
+import { createReport, type RequestReport } from '../formats/loss-report.ts'
 import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -32,6 +32,7 @@ import { toClientError } from '../upstreams/upstream-error.ts'
 import { sealCallIds, unsealCallId } from './call-id-seals.ts'
 import type { RequestEdit } from './inline-media.ts'
 import { type Generation, type Lane, mayNameMedia, type ResponseStream, type WholeResponse } from './lane.ts'
+import { requestOfResponse } from './request-of-response.ts'
 import { translatedStream } from './translated-stream.ts'
 import { type EncodedRequest, exactValue, type Translation, translationLane } from './translation.ts'
 
@@ -191,11 +192,11 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
   readonly responseCheck: UpstreamCodec
   readonly exactDepth: number
   readonly #options: GenerationTranslation
-  readonly #report: Report
+  readonly #report: RequestReport
   /** Written out: copies of objects cost as much as decoding a short request. */
   readonly #context
 
-  constructor(options: GenerationTranslation, report: Report) {
+  constructor(options: GenerationTranslation, report: RequestReport) {
     const { upstream, target, newId, now, kept, maxDepth } = options
     this.upstreamFormat = upstream.format
     this.responseCheck = upstream
@@ -252,8 +253,8 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
     }
   }
 
-  openStream(request: ModelRequest): ResponseStream {
-    // The stream must not hold the translation, which holds the client's body in all its forms.
+  openStream(request: ModelRequest, isLarge: boolean): ResponseStream {
+    // The stream must not hold the translation or its report, which hold the client's body in all its forms.
     const { client, upstream, framing, maxEventChars, maxDepth, redactor, reportsLateLosses, toClientErrorInfo } =
       this.#options
     const options = {
@@ -266,7 +267,9 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
       reportsLateLosses,
       toClientErrorInfo,
     }
-    return translatedStream(options, openContext(this.#options, request, this.#report), this.#report)
+    const report = this.#report.forResponse()
+    const known = isLarge ? requestOfResponse(request) : request
+    return translatedStream(options, openContext(this.#options, known, report), report)
   }
 
   clientParam(param: string, { at }: ModelRequest): string | undefined {

@@ -32,7 +32,8 @@ export interface Translation<Request, Response, Context> {
   encodeResponse(response: Response, context: Context): WholeResponse
   /** Splits a whole response into the events that a streaming client waits for. */
   encodeEvents?: ((response: Response, context: Context) => readonly SseEvent[]) | undefined
-  openStream(request: Request): ResponseStream
+  /** @param isLarge the request is large, and the stream must not hold all of it */
+  openStream(request: Request, isLarge: boolean): ResponseStream
   /** See Lane. */
   clientParam?(param: string, request: Request): string | undefined
 }
@@ -63,19 +64,19 @@ export function translationLane<Request, Response, Context>(
   const request = translation.decodeRequest(body)
   const encoded = translation.encodeRequest(request)
   const { encodeEvents } = translation
+  const text = stringifyExact(encoded.body)
+  const isLarge = text.length >= largeChars
   const decode = (bytes: Uint8Array, context: Context): Response => {
     const { exactDepth } = translation
     const value =
-      exactDepth === undefined
-        ? parseResponse(bytes, redactor).value
-        : parseExactResponse(bytes, redactor, exactDepth)
+      exactDepth === undefined ? parseResponse(bytes, redactor).value : parseExactResponse(bytes, redactor, exactDepth)
     checkResponse(value, translation.responseCheck)
     return translation.decodeResponse(value, context)
   }
   return {
     kind: 'translate',
     upstreamFormat: translation.upstreamFormat,
-    body: largeTextAsBytes(stringifyExact(encoded.body)),
+    body: isLarge ? encodeText(text) : text,
     flags: encoded.flags,
     restricted: encoded.restricted,
     tier: encoded.tier,
@@ -84,7 +85,7 @@ export function translationLane<Request, Response, Context>(
       const context = translation.openContext(request)
       return translation.encodeResponse(decode(bytes, context), context)
     },
-    openStream: () => translation.openStream(request),
+    openStream: () => translation.openStream(request, isLarge),
     asEvents:
       encodeEvents === undefined
         ? undefined
@@ -97,14 +98,11 @@ export function translationLane<Request, Response, Context>(
   }
 }
 
-/** A larger body is held as bytes until its response arrives. */
-const largeChars = 16_384
-
 /**
- * Encodes a large text, which takes up to four times the memory of its bytes, and in the heap, where each collection handles it again:
- * V8 writes JSON in pieces, and with two bytes for each character if one of them is not Latin.
+ * A larger body is held as bytes until its response arrives. As text, it takes up to four times the memory of its bytes, and in the heap,
+ * where each collection handles it again: V8 writes JSON in pieces, and with two bytes for each character if one of them is not Latin.
  */
-const largeTextAsBytes = (text: string): string | Uint8Array => (text.length < largeChars ? text : encodeText(text))
+const largeChars = 16_384
 
 /**
  * Returns the body's value with exact numbers, for what is encoded again. Validation and routing read the plain value, where
