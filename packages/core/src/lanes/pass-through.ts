@@ -1,8 +1,7 @@
 import { lazy } from '../base/async.ts'
 import { errorFromInfo, GatewayError } from '../base/errors.ts'
 import { editJson, spliceJson } from '../base/json/edit.ts'
-import { type Json, type JsonObject, nestsDeeper, put, sourceText } from '../base/json/json.ts'
-import { hasExactNumbers, parseExact } from '../base/json/parse.ts'
+import { type Json, type JsonObject, put, sourceText } from '../base/json/json.ts'
 import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
@@ -176,31 +175,16 @@ const decoder = new TextDecoder()
  * GatewayError `upstream_bad_response` for anything but an object.
  */
 export function parseResponse(bytes: Uint8Array, redactor: Redactor): ParsedResponse {
-  return parseText(decoder.decode(bytes), bytes, redactor)
+  return parseResponseText(decoder.decode(bytes), bytes, redactor)
 }
 
-function parseText(text: string, bytes: Uint8Array, redactor: Redactor): ParsedResponse {
+/** @param text of the bytes */
+export function parseResponseText(text: string, bytes: Uint8Array, redactor: Redactor): ParsedResponse {
   const value = parseObject(text)
   const body = redactor.isClean(value) ? text : redactor.redactJson(text)
   if (body !== text) return { value: parseObject(body), body }
   return isReplaced(text, bytes) ? { value, body: bytes, contentType: 'application/json' } : { value, body: bytes }
 }
-
-/**
- * Does the same for a response that is encoded again: its numbers keep all digits. Throws GatewayError `upstream_bad_response` for a body
- * that nests deeper than `maxDepth`.
- */
-export function parseExactResponse(bytes: Uint8Array, redactor: Redactor, maxDepth: number): JsonObject {
-  const text = decoder.decode(bytes)
-  if (nestsDeeper(text, maxDepth)) throw tooDeep()
-  const { value, body } = parseText(text, bytes, redactor)
-  const clean = typeof body === 'string' ? body : text
-  return hasExactNumbers(clean) ? (parseExact(clean) as JsonObject) : value
-}
-
-/** The error for JSON that nests deeper than the client's encoder can write. */
-export const tooDeep = (): GatewayError =>
-  new GatewayError('upstream_bad_response', 'The upstream responded with JSON that is nested too deep.')
 
 /** Returns whether decoding replaced bytes that are not UTF-8. Few texts hold the replacement character, so the second decoding is rare. */
 function isReplaced(text: string, bytes: Uint8Array): boolean {

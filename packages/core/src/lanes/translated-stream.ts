@@ -14,8 +14,8 @@ import { createSseDecoder, eventTooLarge, type SseEvent } from '../http/sse/sse.
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import { sealInId } from './call-id-seals.ts'
 import type { ResponseStream, StreamState } from './lane.ts'
-import { tooDeep } from './pass-through.ts'
 import { TextRuns } from './text-runs.ts'
+import { tooDeep } from './translation.ts'
 
 /** What a translated stream needs. It must not hold the translation, which holds the client's body in all its forms. */
 export interface TranslatedStreamOptions {

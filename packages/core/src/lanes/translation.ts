@@ -1,4 +1,5 @@
-import { type JsonObject, stringifyExact } from '../base/json/json.ts'
+import { GatewayError } from '../base/errors.ts'
+import { type JsonObject, nestsDeeper, stringifyExact } from '../base/json/json.ts'
 import { hasExactNumbers, parseExact } from '../base/json/parse.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
@@ -9,7 +10,7 @@ import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/sse.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import type { Lane, ResponseStream, WholeResponse } from './lane.ts'
-import { parseExactResponse, parseResponse } from './pass-through.ts'
+import { parseResponse, parseResponseText } from './pass-through.ts'
 
 /**
  * The client's half of one API and the upstream's half of another, for one target. Generation, model operations and token counts each
@@ -103,6 +104,24 @@ export function translationLane<Request, Response, Context>(
  * where each collection handles it again: V8 writes JSON in pieces, and with two bytes for each character if one of them is not Latin.
  */
 const largeChars = 16_384
+
+const decoder = new TextDecoder()
+
+/**
+ * Parses and redacts a response as `parseResponse` does, for one that is encoded again: its numbers keep all digits. Throws GatewayError
+ * `upstream_bad_response` for a body that nests deeper than `maxDepth`.
+ */
+function parseExactResponse(bytes: Uint8Array, redactor: Redactor, maxDepth: number): JsonObject {
+  const text = decoder.decode(bytes)
+  if (nestsDeeper(text, maxDepth)) throw tooDeep()
+  const { value, body } = parseResponseText(text, bytes, redactor)
+  const clean = typeof body === 'string' ? body : text
+  return hasExactNumbers(clean) ? (parseExact(clean) as JsonObject) : value
+}
+
+/** The error for JSON that nests deeper than the client's encoder can write. */
+export const tooDeep = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream responded with JSON that is nested too deep.')
 
 /**
  * Returns the body's value with exact numbers, for what is encoded again. Validation and routing read the plain value, where
