@@ -1,5 +1,6 @@
-// Measures the bytes that one call allocates, and those that stay after minor garbage collections, for each exchange. Runs in its own process with a very large young
-// generation, so that garbage collections rarely interrupt a batch; the median ignores interrupted ones.
+// Measures, for each exchange, the bytes that one call allocates, and the bytes that minor garbage collections do not free after it. Runs
+// in its own process with a very large young generation, so that garbage collections rarely interrupt a batch; the median ignores
+// interrupted ones.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exchanges } from './exchanges.js'
 import { callOf } from './in-process.js'
@@ -9,7 +10,7 @@ const batches = 15
 /** Maximum allocation of a batch: far less than the young generation. */
 const batchBytes = 4 * 1024 * 1024
 const warmUp = 200
-const leftCalls = 100
+const retainedCalls = 100
 
 /** @param {() => Promise<unknown>} call @param {number} count */
 async function allocatedBy(call, count) {
@@ -32,20 +33,20 @@ function usedBytes() {
  * Returns the bytes of a completed call that minor garbage collections leave behind, because an object in the old generation refers to them.
  * @param {() => Promise<unknown>} call @param {number} count
  */
-async function leftBy(call, count) {
+async function retainedBy(call, count) {
   globalThis.gc?.()
   await allocatedBy(call, count)
-  // The first one copies objects that are still in use, or were until just now.
+  // Twice: the first minor collection keeps objects that were in use when the batch ended.
   for (let i = 0; i < 2; i++) globalThis.gc?.({ type: 'minor' })
-  const left = usedBytes()
+  const retained = usedBytes()
   globalThis.gc?.()
-  return (left - usedBytes()) / count
+  return (retained - usedBytes()) / count
 }
 
 /** @type {{ [exchange: string]: number }} */
 const allocated = {}
 /** @type {{ [exchange: string]: number }} */
-const left = {}
+const retained = {}
 for (const [name, exchange] of Object.entries(exchanges)) {
   const call = await callOf(exchange)
   for (let i = 0; i < warmUp; i++) await call()
@@ -56,8 +57,8 @@ for (const [name, exchange] of Object.entries(exchanges)) {
   const samples = []
   for (let batch = 0; batch < batches; batch++) samples.push(await allocatedBy(call, count))
   allocated[name] = Math.round(median(samples))
-  const leftovers = []
-  for (let batch = 0; batch < 3; batch++) leftovers.push(await leftBy(call, leftCalls))
-  left[name] = Math.round(median(leftovers))
+  const retainedSamples = []
+  for (let batch = 0; batch < 3; batch++) retainedSamples.push(await retainedBy(call, retainedCalls))
+  retained[name] = Math.round(median(retainedSamples))
 }
-process.stdout.write(JSON.stringify({ allocated, left }))
+process.stdout.write(JSON.stringify({ allocated, retained }))

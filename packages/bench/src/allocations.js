@@ -23,9 +23,9 @@ const tolerance = 0.1
 const nodeArgs = ['--no-opt', '--no-maglev', '--expose-gc', '--min-semi-space-size=128', '--max-semi-space-size=128']
 
 /** Bytes of a completed call that minor garbage collections may leave behind. A call that an old object refers to leaves 40 kB or more. */
-export const maxLeft = 10_000
+export const maxRetainedBytes = 10_000
 
-/** @returns {Promise<{ allocated: Figures, left: Figures }>} `left`: what minor garbage collections leave behind */
+/** @returns {Promise<{ allocated: Figures, retained: Figures }>} `retained`: what minor garbage collections leave behind */
 export async function measureAllocations() {
   const { stdout } = await promisify(execFile)(process.execPath, [...nodeArgs, child], {
     env: { ...process.env, NODE_OPTIONS: '' },
@@ -69,10 +69,10 @@ export function compareAllocations(kept, measured) {
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  const { allocated, left } = await measureAllocations()
+  const { allocated, retained } = await measureAllocations()
   if (process.env.UPDATE_ALLOCATIONS !== undefined) keepAllocations(allocated)
-  console.log({ allocated, left })
+  console.log({ allocated, retained })
   const { more, less } = compareAllocations(keptAllocations() ?? {}, allocated)
   for (const line of [...more, ...less]) console.log(line)
-  if (more.length > 0 || Object.values(left).some((bytes) => bytes > maxLeft)) process.exitCode = 1
+  if (more.length > 0 || Object.values(retained).some((bytes) => bytes > maxRetainedBytes)) process.exitCode = 1
 }

@@ -25,7 +25,7 @@ import { type StreamRecipe, streamBases, streamOf } from './streams.ts'
 
 const uploads = gatewayTo('chat', { fetch: async () => Response.json({ text: 'hi' }) })
 
-// Before the clock is faked: the first upload loads modules, and the test would advance the clock meanwhile.
+// Before `watchProcess` fakes the clock: the first upload loads modules, and meanwhile a test would advance the clock beyond a time limit.
 beforeAll(async () => {
   const form = new FormData()
   form.set('model', 'chat-model')

@@ -33,7 +33,7 @@ export interface AttemptOptions {
   readonly target: ResolvedTarget
   readonly request: TargetRequest
   readonly stream: boolean
-  /** By `monotonicNow`. */
+  /** Start of the attempt, as `monotonicNow` returns it. */
   readonly startedAt: number
   /** Index of the upstream's key. */
   readonly key: number | undefined

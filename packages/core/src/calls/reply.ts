@@ -146,7 +146,10 @@ export interface ReplyCall extends TargetCall {
   readonly framing?: Framing | undefined
 }
 
-/** The record of a stream lasts as long as the stream: it must not hold a larger request. */
+/**
+ * The call record lasts as long as the stream. From this size on, it holds an estimate of the input tokens instead of the request. Smaller
+ * requests are kept, because the estimate takes time and is needed only if the upstream reports no usage.
+ */
 const largeRequestBytes = 32_768
 
 /** Creates the reply with a target's response, and completes the call record. A stream ends its call after the last byte. */

@@ -160,7 +160,10 @@ export interface StreamTap {
   fail(error: ErrorInfo): SseEvent[]
 }
 
-/** A tap while it is built. Plain fields, because getters would cost more than the rest of the stream. */
+/**
+ * A tap whose fields may be set: while it is built, and by operations that extend the tap of another format. A field that is set must be a plain
+ * field: the compiler accepts a getter, which throws.
+ */
 export type MutableTap = { -readonly [K in keyof StreamTap]: StreamTap[K] }
 
 /** Edits of a pass-through request, in addition to the model's name. */

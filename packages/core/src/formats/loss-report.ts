@@ -4,9 +4,9 @@ import type { Loss, Report } from './ir.ts'
 /** Bounds the losses of a response: a stream may have an unknown field in each of a million events. `limits` bounds requests. */
 const maxAnswerLosses = 10_000
 
-/** The report of a request. */
+/** The losses of a request. */
 export interface RequestReport extends Report {
-  /** Returns a report for a response, which adds to the same list and does not hold the request. */
+  /** Returns a report for the response. It adds to the same list, but does not keep the request in memory. */
   forResponse(): Report
 }
 

@@ -38,7 +38,7 @@ const first = {
 const bodyFor = (model: string): Uint8Array =>
   encoder.encode(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }))
 
-/** Turns of an agent: texts, reasoning, calls of tools and their results. */
+/** An agent's conversation: texts, calls of tools and their results. */
 const conversation = Array.from({ length: 50 }, (_, n) => [
   { role: 'user', content: `${n} ${'x'.repeat(1000)}` },
   { role: 'assistant', content: 'y'.repeat(1000), tool_calls: [callOf(n)] },
@@ -147,20 +147,52 @@ it('keeps neither the text nor the translated text of large requests while their
   expect(heldByCall / body.length).toBeLessThan(4.5)
 })
 
-it.each(['same', 'other'] as const)('streams of the %s format hold none of a large conversation', async (model) => {
-  const gateway = gateways['without a capture']
-  const body = encoder.encode(JSON.stringify({ model, stream: true, messages: conversation }))
-  const open = async (calls: number): Promise<number> => {
-    for (let n = 0; n < calls; n++) running.push(await begin(model, gateway, body.slice()))
-    collect()
-    return process.memoryUsage().heapUsed
+it.each(['same', 'other'] as const)(
+  'a stream holds no large conversation (upstream of the %s format)',
+  async (model) => {
+    const gateway = gateways['without a capture']
+    const body = encoder.encode(JSON.stringify({ model, stream: true, messages: conversation }))
+    const running: Awaited<ReturnType<typeof begin>>[] = []
+    const open = async (calls: number): Promise<number> => {
+      for (let n = 0; n < calls; n++) running.push(await begin(model, gateway, body.slice()))
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await open(5)
+    const heldByStream = ((await open(20)) - before) / 20
+    // What remains are the stream itself, and the names of tools.
+    expect(heldByStream / body.length).toBeLessThan(0.4)
+    for (const { signal, events } of running) {
+      signal.abort()
+      await events.return?.()
+    }
+  },
+)
+
+it.each([10, 100_000])('a translated stream repeats the instructions of a request with %i characters', async (size) => {
+  const request = { model: 'other', stream: true, instructions: 'Be brief.', input: 'x'.repeat(size) }
+  const transport: Transport = async () => ({
+    status: 200,
+    header: (name) => (name === 'content-type' ? 'text/event-stream' : undefined),
+    bytes: () => Promise.reject(new Error('This response is a stream.')),
+    async *stream() {
+      yield encoder.encode(first.other)
+      yield encoder.encode('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+    },
+    discard() {},
+  })
+  const inbound: Inbound = {
+    method: 'POST',
+    path: '/v1/responses',
+    query: '',
+    header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+    read: async () => encoder.encode(JSON.stringify(request)),
+    signal: createCanceller(),
   }
-  const running: Awaited<ReturnType<typeof begin>>[] = []
-  const before = await open(5)
-  const heldByStream = ((await open(20)) - before) / 20
-  expect(heldByStream / body.length).toBeLessThan(0.4)
-  for (const { signal, events } of running) {
-    signal.abort()
-    await events.return?.()
-  }
+  const { body } = await adapterFunctions(gateways['without a capture']).handle(inbound, transport)
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body as AsyncIterable<Uint8Array>) text += decoder.decode(chunk, { stream: true })
+  expect(text.match(/"instructions":"Be brief\."/g)?.length).toBeGreaterThan(1)
+  expect(text).not.toContain('"instructions":null')
 })

@@ -128,8 +128,9 @@ export function toResponse(reply: Reply, method: string, signal?: Signal): Respo
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        if (!('onCut' in source)) return
         const onCut = (error: unknown): void => controller.error(error)
-        if ('onCut' in source) source.onCut = onCut
+        source.onCut = onCut
       },
       async pull(controller) {
         const { done, value } = await iterator.next()

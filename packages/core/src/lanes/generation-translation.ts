@@ -32,9 +32,9 @@ import { toClientError } from '../upstreams/upstream-error.ts'
 import { sealCallIds, unsealCallId } from './call-id-seals.ts'
 import type { RequestEdit } from './inline-media.ts'
 import { type Generation, type Lane, mayNameMedia, type ResponseStream, type WholeResponse } from './lane.ts'
-import { requestOfResponse } from './request-of-response.ts'
 import { translatedStream } from './translated-stream.ts'
 import { type EncodedRequest, exactValue, type Translation, translationLane } from './translation.ts'
+import { withoutTurnContents } from './without-turn-contents.ts'
 
 /**
  * Returns the translation with the least loss. Throws the first format's error if the request fits none. Returns a promise only where
@@ -268,8 +268,8 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
       toClientErrorInfo,
     }
     const report = this.#report.forResponse()
-    const known = isLarge ? requestOfResponse(request) : request
-    return translatedStream(options, openContext(this.#options, known, report), report)
+    const heldRequest = isLarge ? withoutTurnContents(request) : request
+    return translatedStream(options, openContext(this.#options, heldRequest, report), report)
   }
 
   clientParam(param: string, { at }: ModelRequest): string | undefined {

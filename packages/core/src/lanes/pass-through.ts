@@ -178,7 +178,7 @@ export function parseResponse(bytes: Uint8Array, redactor: Redactor): ParsedResp
   return parseResponseText(decoder.decode(bytes), bytes, redactor)
 }
 
-/** @param text of the bytes */
+/** Does the same for a response that has been decoded. @param text of the bytes */
 export function parseResponseText(text: string, bytes: Uint8Array, redactor: Redactor): ParsedResponse {
   const value = parseObject(text)
   const body = redactor.isClean(value) ? text : redactor.redactJson(text)

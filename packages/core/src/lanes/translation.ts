@@ -33,7 +33,7 @@ export interface Translation<Request, Response, Context> {
   encodeResponse(response: Response, context: Context): WholeResponse
   /** Splits a whole response into the events that a streaming client waits for. */
   encodeEvents?: ((response: Response, context: Context) => readonly SseEvent[]) | undefined
-  /** @param isLarge the request is large, and the stream must not hold all of it */
+  /** @param isLarge whether the request is so large that the stream should not hold the contents of its turns */
   openStream(request: Request, isLarge: boolean): ResponseStream
   /** See Lane. */
   clientParam?(param: string, request: Request): string | undefined
@@ -100,8 +100,9 @@ export function translationLane<Request, Response, Context>(
 }
 
 /**
- * A larger body is held as bytes until its response arrives. As text, it takes up to four times the memory of its bytes, and in the heap,
- * where each collection handles it again: V8 writes JSON in pieces, and with two bytes for each character if one of them is not Latin.
+ * From this size on, memory matters more than the cost of a conversion. The body is held as bytes until its response arrives: as text, it takes
+ * up to four times the memory of its bytes, and in the heap, where each collection handles it again. V8 writes JSON in pieces, and with two
+ * bytes for each character if one of them is not Latin. The stream of the response holds the request without the contents of its turns.
  */
 const largeChars = 16_384
 

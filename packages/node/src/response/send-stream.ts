@@ -30,8 +30,10 @@ export function sendStream(
   flattenHead(res)
   const sender = new Sender(res, source)
   const cut: AsyncIterable<Uint8Array> & Partial<CutBody> = body
-  const onCut = (): void => sender.onError()
-  if ('onCut' in cut) cut.onCut = onCut
+  if ('onCut' in cut) {
+    const onCut = (): void => sender.onError()
+    cut.onCut = onCut
+  }
   sender.start()
 }
 

@@ -92,7 +92,7 @@ export function plainNumbers<T>(value: T): T {
     return items.some((item, n) => item !== value[n]) ? (items as T) : value
   }
   let plain: T = value
-  // Without `Object.entries`, which takes most of the time: nearly all values contain no ExactNumber.
+  // Not `Object.entries`, whose arrays took most of the time: nearly all values contain no ExactNumber.
   for (const key in value) {
     const item: unknown = value[key]
     const member = plainNumbers(item)

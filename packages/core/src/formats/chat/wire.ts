@@ -227,9 +227,8 @@ export function tapStream(options: TapOptions): StreamTap {
       const failed = event.event === 'error' || word === 'error'
       if (frame !== undefined && !doneOptional && !failed && !worthParsing(data)) {
         tap.canSkipSimilar = word === undefined
-        // Which choice has finished matters only if there are several.
-        if (word !== undefined && wanted > 1) noteFinished(choicesOf(parseObject(data)))
-        else if (word !== undefined) finished.add(0)
+        // Once for each choice. Most streams need no other parsing between first and last chunk.
+        if (word !== undefined) noteFinished(choicesOf(parseObject(data)))
         return true
       }
       return read(event) ?? !withholdUsage

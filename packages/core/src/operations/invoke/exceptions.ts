@@ -13,7 +13,7 @@ export const withExceptions = (codec: Codec): Codec => ({
   encodeStream: (context) => encoderWithExceptions(codec.encodeStream(context)),
 })
 
-/** Makes a tap read exceptions, which no format of a model's vendor has, and write its errors as exceptions. */
+/** Changes a tap: it also reads exceptions, which no format of a model's vendor has, and writes its errors as exceptions. */
 function tapWithExceptions(tap: MutableTap): StreamTap {
   const push = tap.push.bind(tap)
   const pushWithExceptions = (event: SseEvent): boolean => {
