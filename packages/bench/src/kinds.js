@@ -1,6 +1,7 @@
 // Kinds of rows with the names of their rows and the function that measures them.
 import { cases } from './cases.js'
 import { benchCodecs, codecPairs } from './codecs.js'
+import { benchCommand, commandName } from './command.js'
 import { benchFirstEvent, firstEventName } from './first-event.js'
 import { benchGrowth, growthNames } from './growth.js'
 import { benchOrigination, originationNames } from './origination.js'
@@ -47,5 +48,6 @@ export const kinds = [
   },
   { names: workersNames, run: (chosen) => benchWorkers(chosen) },
   { names: [startUpName], run: () => benchStartUp() },
+  { names: [commandName], run: () => benchCommand() },
   { names: [sizeName], run: () => benchSize() },
 ]

@@ -2,11 +2,11 @@
 // Prints a table with a verdict on the machine's noise, and writes all figures as JSON. With --check, a missed bar
 // fails the run.
 //   <text> or BENCH_ONLY  part of a row's name: `JSON`, `express`, `codecs`, `codecs: chat → gemini`, `tokens`, `growth`, `first event`,
-//               `concurrent`, `import`, `size`
+//               `concurrent`, `import`, `npx modelgate`, `size`
 //   BENCH_ROUNDS (15)  BENCH_SECONDS (0.5)  BENCH_CONNECTIONS (32)  for rows with sockets
 //   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  for concurrent streams
 //   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  for codecs and tokens
-//   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)
+//   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)  BENCH_COMMAND_STARTS (9)
 //   BENCH_PEERS=0  without nginx, Portkey and llm-bridge
 //   --json <file> or BENCH_JSON  JSON output; default: packages/bench/results.json
 //   --profile  writes CPU profiles of both sides to packages/bench/profiles, and prints where their difference comes from

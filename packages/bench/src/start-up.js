@@ -40,7 +40,7 @@ export async function benchStartUp() {
   return [
     createRow({
       work: startUpName,
-      ours: `${median(ready).toFixed(0)} ms; a first translated call ${firstCall.toFixed(0)} ms`,
+      ours: `${median(ready).toFixed(0)} ms; a translated call at once ${firstCall.toFixed(0)} ms`,
       beside: `import of undici: ${median(other).toFixed(0)} ms`,
       rounds: ready,
       reference: other,

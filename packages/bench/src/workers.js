@@ -1,10 +1,10 @@
 // Measures what workers cost: the CPU per call of `modelgate --workers 2`, primary process included, compared with that of one process.
 // Each worker has as many connections as the one process. Without limits, and with a token that has two limits and a budget, which the primary process counts for all workers.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { program, startCommand } from './command.js'
 import { requestBody } from './payloads.js'
 import { loadCpu, setting } from './placement.js'
 import { startChild, startServer } from './process.js'
@@ -15,7 +15,6 @@ const rounds = setting('BENCH_ROUNDS', 15)
 const seconds = setting('BENCH_SECONDS', 0.5)
 const connections = setting('BENCH_CONNECTIONS', 32)
 const body = requestBody('chat', 'bench-model', 1024, false)
-const program = fileURLToPath(new URL('../../cli/bin/modelgate.js', import.meta.url))
 
 const cases = [
   { name: '2 workers, JSON of 1 kB, token without limits', flags: [] },
@@ -45,28 +44,10 @@ const familyOf = (pid) => [
 ]
 
 /** @param {string} folder @param {readonly string[]} args */
-async function startGateway(folder, args) {
-  const child = spawn(process.execPath, [program, '--port', '0', ...args], {
-    cwd: folder,
-    env: { ...process.env, NODE_ENV: 'production' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let text = ''
-  const port = await new Promise((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (part) => {
-      // Lines of the log follow the address.
-      if (text.length < 10_000) text += part
-      const [, found] = /listens on http:\/\/[^ ]*:(\d+)/.exec(text) ?? []
-      if (found !== undefined) resolve(Number(found))
-    })
-    child.once('exit', () => reject(new Error(`modelgate ended: ${text}`)))
-  })
-  const family = familyOf(child.pid ?? 0)
-  return {
-    port,
-    cpuMs: () => family.reduce((sum, pid) => sum + cpuOf(pid), 0),
-    stop: () => child.kill('SIGTERM'),
-  }
+async function startWithCpu(folder, args) {
+  const { port, pid, stop } = await startCommand(folder, args)
+  const family = familyOf(pid)
+  return { port, cpuMs: () => family.reduce((sum, each) => sum + cpuOf(each), 0), stop }
 }
 
 /** @param {readonly string[]} names @returns {Promise<import('./row.js').Row[]>} */
@@ -104,7 +85,7 @@ async function benchCase(name, flags, upstream, load) {
           encoding: 'utf8',
         },
       )
-      const gateway = await startGateway(folder, ['--workers', String(index + 1)])
+      const gateway = await startWithCpu(folder, ['--workers', String(index + 1)])
       return { ...gateway, secret: JSON.parse(issued).secret, micros: /** @type {number[]} */ ([]) }
     }),
   )
