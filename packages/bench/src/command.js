@@ -36,6 +36,17 @@ export async function startCommand(folder, args = []) {
   return { port, pid: child.pid ?? 0, stop: () => child.kill('SIGTERM') }
 }
 
+/** @param {number} port */
+async function callOnce(port) {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: requestBody('chat', 'bench-model', 1024, false),
+  })
+  const text = await response.text()
+  if (!text.includes('chat.completion')) throw new Error(`${commandName}: ${response.status} ${text.slice(0, 300)}`)
+}
+
 /** Measures the command from its start until it listens, and from then until a first call has its translated response. */
 export async function benchCommand() {
   const upstream = await startServer('./upstream.js')
@@ -55,18 +66,14 @@ export async function benchCommand() {
       const started = performance.now()
       const command = await startCommand(folder)
       const listens = performance.now()
-      const response = await fetch(`http://127.0.0.1:${command.port}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: requestBody('chat', 'bench-model', 1024, false),
-      })
-      const text = await response.text()
-      const ended = performance.now()
-      command.stop()
-      if (!text.includes('chat.completion')) throw new Error(`${commandName}: ${response.status} ${text.slice(0, 300)}`)
+      try {
+        await callOnce(command.port)
+      } finally {
+        command.stop()
+      }
       if (i === 0) continue
       listening.push(listens - started)
-      firstCall.push(ended - listens)
+      firstCall.push(performance.now() - listens)
     }
   } finally {
     await upstream.stop()

@@ -1,5 +1,6 @@
 // Measures what workers cost: the CPU per call of `modelgate --workers 2`, primary process included, compared with that of one process.
-// Each worker has as many connections as the one process. Without limits, and with a token that has two limits and a budget, which the primary process counts for all workers.
+// Each worker has as many connections as the one process. Without limits, and with a token that has two limits and a budget, which the
+// primary process counts for all workers.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

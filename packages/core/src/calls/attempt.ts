@@ -75,7 +75,6 @@ export class Attempt {
   readonly #options: AttemptOptions
   /** Aborted by a limit, by a client that disconnects, or by a faster attempt. */
   readonly #canceller = createCanceller()
-  readonly #startedAt: number
   readonly #totalUntil: number
   // One timer for all limits, re-armed when it fires: one timer for each limit costs measurable time.
   #deadline: number
@@ -91,7 +90,6 @@ export class Attempt {
   constructor(options: AttemptOptions) {
     this.#options = options
     const { limits, signal, stream, startedAt } = options
-    this.#startedAt = startedAt
     this.#totalUntil = limits.totalMs < maxTimerMs ? startedAt + limits.totalMs : Number.POSITIVE_INFINITY
     this.#deadline = startedAt + limits.firstByteMs
     // Once a whole response has begun, the limit for silence may be the shorter one.
@@ -174,7 +172,7 @@ export class Attempt {
     }
     clearTimeout(this.#timer)
     log.status = response.status
-    log.latencyMs = monotonicNow() - this.#startedAt
+    log.latencyMs = monotonicNow() - this.#options.startedAt
     // The latency of a connection is not recorded: it says nothing about that of responses.
     ticket.responseBegan(undefined, true)
     return { kind: 'upgraded' }
@@ -233,8 +231,7 @@ export class Attempt {
    * stream lasts.
    */
   #relayOptions(): { readonly abort: () => void; readonly times: StreamTimes; readonly onFirst: () => void } {
-    const { log, trackedAttempt: ticket, limits } = this.#options
-    const startedAt = this.#startedAt
+    const { log, trackedAttempt: ticket, limits, startedAt } = this.#options
     const canceller = this.#canceller
     const times = {
       startedAt,
@@ -343,7 +340,7 @@ export class Attempt {
   }
 
   #recordResponse(): void {
-    recordLatency(this.#options.log, this.#options.trackedAttempt, this.#startedAt, this.#options.stream)
+    recordLatency(this.#options.log, this.#options.trackedAttempt, this.#options.startedAt, this.#options.stream)
   }
 
   /** Redacts and classifies an error under a good status as one under an error status. */
@@ -375,7 +372,7 @@ export class Attempt {
     recordFailureCause(log, error)
     // Read from the cause: the error of a limit or an abort does not know it.
     if (isResentFailure(cause)) log.resent = true
-    log.latencyMs ??= monotonicNow() - this.#startedAt
+    log.latencyMs ??= monotonicNow() - this.#options.startedAt
     const { hints } = error
     const cooldownMs = ticket.end(error, hints?.waitMs)
     if (cooldownMs !== undefined) log.cooldownMs = cooldownMs

@@ -161,8 +161,8 @@ export interface StreamTap {
 }
 
 /**
- * A tap whose fields may be set: while it is built, and by operations that extend the tap of another format. A field that is set must be a plain
- * field: the compiler accepts a getter, which throws.
+ * A tap whose fields may be set: while it is built, and by operations that extend the tap of another format. A field that is set must be
+ * a plain field: the compiler accepts a getter, which throws.
  */
 export type MutableTap = { -readonly [K in keyof StreamTap]: StreamTap[K] }
 
@@ -332,6 +332,8 @@ export interface ClientCodec extends ClientWireCodec {
   decodeRequest(body: JsonObject, context: CodecContext): ModelRequest
   encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject
   encodeStream(context: ExchangeContext): StreamEncoder
+  /** Pointer of the turn whose text responses repeat. Absent: they repeat none. */
+  readonly repeatedTurn?: string
 
   /** Token counting; absent if the format has no endpoint for it. */
   readonly count?: CountCodec

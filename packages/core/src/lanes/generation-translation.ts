@@ -268,7 +268,7 @@ class FormatTranslation implements Translation<ModelRequest, ModelResponse, Resp
       toClientErrorInfo,
     }
     const report = this.#report.forResponse()
-    const heldRequest = isLarge ? withoutTurnContents(request) : request
+    const heldRequest = isLarge ? withoutTurnContents(request, client.repeatedTurn) : request
     return translatedStream(options, openContext(this.#options, heldRequest, report), report)
   }
 

@@ -100,9 +100,10 @@ export function translationLane<Request, Response, Context>(
 }
 
 /**
- * From this size on, memory matters more than the cost of a conversion. The body is held as bytes until its response arrives: as text, it takes
- * up to four times the memory of its bytes, and in the heap, where each collection handles it again. V8 writes JSON in pieces, and with two
- * bytes for each character if one of them is not Latin. The stream of the response holds the request without the contents of its turns.
+ * From this size on, memory matters more than the cost of a conversion. The body is held as bytes until its response arrives: as text,
+ * it takes up to four times the memory of its bytes, and in the heap, where each collection handles it again. V8 writes JSON in pieces,
+ * and with two bytes for each character if one of them is not Latin. The stream of the response holds the request without the contents
+ * of its turns.
  */
 const largeChars = 16_384
 

@@ -38,7 +38,7 @@ const request: ModelRequest = {
 }
 
 describe('a request without the contents of its turns', () => {
-  const kept = withoutTurnContents(request)
+  const kept = withoutTurnContents(request, '/instructions')
 
   it('keeps settings, tools, instructions, changes of settings and names of tools', () => {
     expect(kept).toMatchObject({ model: 'm', stream: true, tools: request.tools })
@@ -48,6 +48,10 @@ describe('a request without the contents of its turns', () => {
     expect(parts.flatMap((part) => ('name' in part ? [part.name] : []))).toEqual(['find', 'old_tool', 'old_tool'])
   })
 
+  it('keeps no turn if responses repeat none', () => {
+    expect(withoutTurnContents(request, undefined).turns[0]?.parts).toEqual([])
+  })
+
   it('has no other content', () => {
     expect(JSON.stringify(kept.turns)).not.toContain('long')
   })
@@ -55,6 +59,6 @@ describe('a request without the contents of its turns', () => {
   it('is the whole request if that has reasoning', () => {
     const reasoning: Turn = { role: 'assistant', parts: [{ type: 'reasoning', text: long }] }
     const whole = { ...request, turns: [...request.turns, reasoning] }
-    expect(withoutTurnContents(whole)).toBe(whole)
+    expect(withoutTurnContents(whole, '/instructions')).toBe(whole)
   })
 })

@@ -3,19 +3,20 @@ import { reasoningIn } from '../formats/shared/response-losses.ts'
 
 /**
  * Returns a copy of the request without the contents of its turns, for use while its response streams. Otherwise the stream would keep the
- * whole conversation in memory. Kept are what response codecs read: settings, tools, names of tools, and the instructions, which responses
- * of `/v1/responses` repeat.
+ * whole conversation in memory. Kept are what response codecs read: settings, tools, names of tools, and the turn that responses repeat.
  *
  * A request with reasoning is returned as it is: an upstream may reject reasoning by its place in the request that was sent, and the request
  * is encoded again to find that place.
+ *
+ * @param repeatedTurn see `ClientCodec`
  */
-export function withoutTurnContents(request: ModelRequest): ModelRequest {
+export function withoutTurnContents(request: ModelRequest, repeatedTurn: string | undefined): ModelRequest {
   if (reasoningIn(request).length > 0) return request
-  return { ...request, turns: request.turns.map(withoutContents) }
+  const isRepeated = ({ at }: Turn): boolean => at !== undefined && at === repeatedTurn
+  return { ...request, turns: request.turns.map((turn) => (isRepeated(turn) ? turn : withoutContents(turn))) }
 }
 
 function withoutContents(turn: Turn): Turn {
-  if (turn.at === '/instructions') return turn
   const { role, parts, changes } = turn
   const kept: Turn = { role, parts: parts.flatMap(namesOfTools) }
   if (changes !== undefined) kept.changes = changes

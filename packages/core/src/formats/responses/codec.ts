@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts'
 import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
-import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
+import { defaults, efforts, fieldPointers, instructionsPointer, responsePointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -27,6 +27,7 @@ export const responsesCodec: Codec = {
   encodeStream,
   count,
   fieldPointers,
+  repeatedTurn: instructionsPointer,
   sealsInCallIds: true,
   responsePointers,
   usageFields,

@@ -53,6 +53,9 @@ export const fieldPointers = {
   'cache.prewarm': '/prompt_cache_options/prewarm',
 } as const satisfies Readonly<Record<string, string>>
 
+/** Pointer of the turn that clients write as `instructions`. Responses repeat it. */
+export const instructionsPointer = '/instructions'
+
 /** JSON Pointers of the IR's response fields. The one choice is the whole response; log probabilities stand on each text. */
 export const responsePointers = {
   choice: '',

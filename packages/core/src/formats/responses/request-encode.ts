@@ -5,7 +5,14 @@ import { shortenToolNames } from '../shared/names.ts'
 import { encodeCacheOptions, reportPrewarm } from '../shared/prompt-cache.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
-import { includeValues, isResponsesClient, reasoningSummaries, sealedReasoningKey, toolNames } from './fields.ts'
+import {
+  includeValues,
+  instructionsPointer,
+  isResponsesClient,
+  reasoningSummaries,
+  sealedReasoningKey,
+  toolNames,
+} from './fields.ts'
 import { encodeFormat } from './output-format.ts'
 import { type EncodeContext, encodeInputItems } from './request-encode-turns.ts'
 import { acceptedChanges } from './settings-changes.ts'
@@ -61,8 +68,6 @@ const reportFieldLoss = (
   request: ModelRequest,
   context: EncodeContext,
 ): void => context.report.add(loss(fieldPointer(field, request.at, undefined), detail, kind, severity))
-
-const instructionsPointer = '/instructions'
 
 /** Writes `instructions` only if the client did: not every server accepts them, and every server accepts system items. */
 function writeConversation(

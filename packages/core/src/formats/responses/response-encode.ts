@@ -7,7 +7,7 @@ import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { reportFinish, reportLogprobs } from '../shared/response-losses.ts'
 import { isMessagePart, isSameMessage, logprobsShape, reportCache } from './content.ts'
-import { isResponsesClient } from './fields.ts'
+import { instructionsPointer, isResponsesClient } from './fields.ts'
 import { contentFlagsOf, encodeFinish } from './finish.ts'
 import { callItem, contentPart, type MessagePart, messageItem, otherItem, reasoningItem } from './items-encode.ts'
 import { carrierItem, encodeChecks, expectsReasoning, isSameItem, isSealOnly } from './reasoning.ts'
@@ -258,7 +258,7 @@ const echoedTool = (tool: JsonObject): JsonObject =>
 function instructionsOf({ turns }: ModelRequest): string | null {
   const [first] = turns
   const [part] = first?.parts ?? []
-  return first?.at === '/instructions' && part?.type === 'text' ? part.text : null
+  return first?.at === instructionsPointer && part?.type === 'text' ? part.text : null
 }
 
 function encodeTextSettings(output: ModelRequest['output']): JsonObject {
